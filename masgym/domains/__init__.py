@@ -1,0 +1,1 @@
+"""Domains: one folder each. They never import each other, nor a workflow."""

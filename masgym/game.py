@@ -1,0 +1,262 @@
+"""Game = Domain (what the world is, what a reply does to it) x Workflow (who speaks when, who sees what). Pure.
+
+    state --active--> {a1..aK} --observe--> prompts --(agents)--> outputs --calls, run by a driver--> results
+    (state, outputs, results) --apply--> next state + reward terms
+
+Division of labour is K = 1, co-evolution K > 1; nothing here knows the difference.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, Protocol
+
+from masgym.errors import BadValue, UnknownName
+from masgym.tasks import TaskSource
+from masgym.types import (
+    JSON,
+    Calls,
+    Effect,
+    Entry,
+    Message,
+    Observation,
+    Outputs,
+    Results,
+    RewardTerms,
+    Slot,
+    State,
+    Style,
+    Task,
+    ToolCall,
+    ToolResult,
+    Transition,
+    World,
+    value,
+)
+
+
+class Domain(Protocol):
+    """What the world is. A frozen dataclass whose fields are JSON values: equal fields, equal domain."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def tasks(self) -> TaskSource: ...
+    @property
+    def titles(self) -> Mapping[str, str]:
+        """Slot -> what the field calls its speaker ("planner"); the slots that the domain implements."""
+        ...
+
+    def initial(self, task: Task) -> World: ...
+    def render(self, world: World, style: Style) -> str:
+        """The CURRENT world as text."""
+        ...
+
+    def brief(self, slot: Slot) -> str:
+        """Rules and reply grammar, for the system message of the full style."""
+        ...
+
+    def calls(self, slot: Slot, world: World, reply: str, results: tuple[ToolResult, ...]) -> tuple[ToolCall, ...]:
+        """The next tool calls that judging `reply` needs; () when `results` suffice."""
+        ...
+
+    def effect(self, slot: Slot, world: World, reply: str, results: tuple[ToolResult, ...]) -> Effect:
+        """Never raises on any `reply`."""
+        ...
+
+    def weights(self, slot: Slot) -> Mapping[str, float]:
+        """Weights of the slot's local terms; they sum to 1."""
+        ...
+
+    def team(self, before: World, after: World) -> float:
+        """The published team term (method, section 2), in [0, 1]."""
+        ...
+
+    def potential(self, world: World) -> float:
+        """Phi: 0 at the start of a task, 1 when solved."""
+        ...
+
+    def legal(self, world: World, slot: Slot) -> tuple[str, ...]:
+        """Short legal replies (the games: single moves); () where they cannot be listed."""
+        ...
+
+    def oracle(self, world: World, slot: Slot) -> str:
+        """An optimal reply in the grammar of `slot`, from any world; from a dead one any well-formed reply."""
+        ...
+
+
+class Workflow(Protocol):
+    """Who speaks when, who sees what. A frozen dataclass; never looks into a world."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def agents(self) -> tuple[str, ...]: ...
+    def slot(self, agent: str) -> Slot: ...
+    def active(self, state: State) -> tuple[str, ...]: ...
+    def visible(self, state: State, agent: str) -> tuple[Entry, ...]:
+        """What of shared memory `agent` is shown. Total: any agent, any state."""
+        ...
+
+    def brief(self, agent: str, titles: Mapping[str, str]) -> str:
+        """The agent's place in the team, for the system message of the full style."""
+        ...
+
+    def effect(self, state: State, agent: str, reply: str) -> Effect:
+        """Parses the slots `judge` and `route`, which are the workflow's own. Never raises on any `reply`."""
+        ...
+
+    def weights(self, slot: Slot) -> Mapping[str, float]:
+        """As `Domain.weights`, for `judge` and `route`."""
+        ...
+
+    def advance(self, state: State, effects: Mapping[str, Effect], last_turn: bool) -> tuple[Effect | None, int | None]:
+        """(what is done to the world now or None, the next phase or None when the turn is over)."""
+        ...
+
+
+def role_of(agent: str) -> str:
+    """`tool_0` -> `tool`: an agent's id without its number."""
+    return agent.rsplit("_", 1)[0]
+
+
+@value
+class Game:
+    """One team on one kind of task. Every method is a pure function of its arguments."""
+
+    domain: Domain
+    workflow: Workflow
+    T: int = 8  # the most turns an episode may take
+    style: Style = "full"
+    alpha: float = 1.0  # weight of the team term (Eq. 3)
+    malformed: float = -0.5  # cost of a malformed reply
+    outcome_only: bool = False  # local terms off, team = final outcome only
+
+    def __post_init__(self) -> None:
+        if self.T < 1:
+            raise BadValue(f"T is {self.T}; an episode takes at least 1 turn.")
+        if self.style not in ("full", "compact"):
+            raise UnknownName("style", self.style, ("full", "compact"))
+        if self.malformed > 0:
+            raise BadValue(f"malformed is {self.malformed}; it is the cost of a malformed reply and at most 0.")
+
+    @property
+    def name(self) -> str:
+        return f"{self.domain.name}:{self.workflow.name}"
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        return self.workflow.agents
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(role_of(agent) for agent in self.agents))
+
+    def slot(self, agent: str) -> Slot:
+        if agent not in self.agents:
+            raise UnknownName("agent", agent, self.agents)
+        return self.workflow.slot(agent)
+
+    def initial(self, task: Task) -> State:
+        if task.domain != self.domain.name:
+            raise BadValue(f"task {task.id} is of domain {task.domain!r}; this game plays {self.domain.name!r}.")
+        return State(task=task, world=self.domain.initial(task))
+
+    def active(self, state: State) -> tuple[str, ...]:
+        """The active set S_e: the agents whose outputs the next transition consumes; () when the game is over."""
+        return () if state.ended else self.workflow.active(state)
+
+    def observe(self, state: State, agent: str) -> Observation:
+        """What `agent` is shown in `state`. Total: any agent, any state, terminal ones too."""
+        slot = self.slot(agent)
+        board = self.domain.render(state.world, self.style)
+        memory = self.workflow.visible(state, agent)
+        if self.style == "compact":
+            lines = [slot, board, *(f"{e.slot}:{'!' if e.effect.malformed else e.effect.brief}" for e in memory)]
+            messages = (Message(role="user", content="\n".join(lines)),)
+        else:
+            brief = f"{self.workflow.brief(agent, self.domain.titles)}\n\n{self.domain.brief(slot)}"
+            lines = [f"Turn {min(state.turn + 1, self.T)} of at most {self.T}.", board]
+            lines += [self._memory_line(entry, agent) for entry in memory]
+            messages = (
+                Message(role="system", content=brief),
+                Message(role="user", content="\n\n".join(lines)),
+            )
+        return Observation(agent=agent, slot=slot, messages=messages)
+
+    def calls(self, state: State, outputs: Outputs, results: Results) -> Calls:
+        """The tool calls still to be run before `apply`; ask again with their results until it is empty."""
+        todo = {
+            agent: self.domain.calls(self.slot(agent), state.world, outputs[agent], results.get(agent, ()))
+            for agent in self.active(state)
+            if self.slot(agent) not in ("judge", "route")
+        }
+        return {agent: calls for agent, calls in todo.items() if calls}
+
+    def apply(self, state: State, outputs: Outputs, results: Results) -> Transition:
+        """The one transition. `outputs` has exactly the active set's replies; a missing member is a BadValue."""
+        members = self.active(state)
+        if not members or set(outputs) != set(members):
+            raise BadValue(f"outputs are of {sorted(outputs)}; the active set is {sorted(members)}.")
+        effects = {a: self._effect(state, a, outputs[a], results.get(a, ())) for a in members}
+        commit, phase = self.workflow.advance(state, effects, state.turn + 1 == self.T)
+        world = commit.world if commit else state.world
+        turn = state.turn + (phase is None)
+        ended = "done" if commit and commit.done else "T" if turn == self.T else ""
+        success = bool(commit and commit.done and commit.right)
+        entries = tuple(Entry(turn=state.turn, agent=a, slot=self.slot(a), effect=effects[a]) for a in members)
+        after = State(
+            task=state.task,
+            world=world,
+            memory=state.memory + entries,
+            phase=phase or 0,
+            turn=turn,
+            ended=ended,
+            success=success,
+            log=(*state.log, (dict(outputs), dict(results))),
+        )
+        return Transition(
+            state=after,
+            team=self.alpha * (success if self.outcome_only else self.domain.team(state.world, world)),
+            gain=self.alpha * (success + (0.0 if self.outcome_only else self._phi_change(state.world, world))),
+            effects=effects,
+            rewards={a: self._terms(self.slot(a), effects[a]) for a in members},
+        )
+
+    def oracle(self, state: State, agent: str) -> str:
+        """An optimal reply of `agent` in `state` (domains' slots)."""
+        return self.domain.oracle(state.world, self.slot(agent))
+
+    def spec(self) -> dict[str, JSON]:
+        """The game as JSON: equal specs, equal games."""
+        own = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("domain", "workflow")}
+        return {"domain": _spec(self.domain), "workflow": _spec(self.workflow), **own}
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of `spec`: snapshots and checkpoints carry it."""
+        return hashlib.sha256(json.dumps(self.spec(), sort_keys=True).encode()).hexdigest()[:16]
+
+    def _memory_line(self, entry: Entry, agent: str) -> str:
+        title = self.domain.titles.get(entry.slot, entry.slot)
+        who = "Your last reply" if entry.agent == agent else f"The {title} ({entry.agent})"
+        return f"{who} was malformed: {entry.effect.note}" if entry.effect.malformed else f"{who}: {entry.effect.note}"
+
+    def _effect(self, state: State, agent: str, reply: str, results: tuple[ToolResult, ...]) -> Effect:
+        slot = self.slot(agent)
+        if slot in ("judge", "route"):
+            return self.workflow.effect(state, agent, reply)
+        return self.domain.effect(slot, state.world, reply, results)
+
+    def _phi_change(self, before: World, after: World) -> float:
+        return self.domain.potential(after) - self.domain.potential(before) if after != before else 0.0
+
+    def _terms(self, slot: Slot, effect: Effect) -> RewardTerms:
+        weights = (self.workflow if slot in ("judge", "route") else self.domain).weights(slot)
+        local = {} if self.outcome_only else {name: w * effect.terms.get(name, 0.0) for name, w in weights.items()}
+        return RewardTerms(local=local, malformed=self.malformed if effect.malformed else 0.0)
+
+
+def _spec(part: Any) -> dict[str, JSON]:
+    return {"name": part.name, **{f.name: getattr(part, f.name) for f in fields(part)}}

@@ -1,0 +1,127 @@
+"""Splits and task sources. A split is a bucket of content hashes, so splits are disjoint by construction."""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from masgym.errors import BadFile, BadValue, UnknownName, UnsolvableTask
+from masgym.types import JSON, Split, Task, value
+
+SPLITS: tuple[Split, ...] = ("train", "validation", "test")
+_BUCKETS: tuple[Split, ...] = ("train", "train", "validation", "test")  # of hash modulo 4
+
+
+@value
+class Instance:
+    """What a generator makes or a file holds."""
+
+    content: Mapping[str, JSON]
+    level: str
+    optimum: int | None
+
+
+Generate = Callable[[np.random.Generator], Instance | None]  # None: this draw gave nothing, draw again
+
+
+class TaskSource(Protocol):
+    """Where tasks come from."""
+
+    def size(self, split: Split) -> int | None:
+        """How many tasks a split has; None = endless."""
+        ...
+
+    def get(self, split: Split, index: int) -> Task:
+        """The task (split, index); an index beyond a finite split is a BadValue."""
+        ...
+
+
+def content_hash(content: Mapping[str, JSON]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def split_of(digest: str) -> Split:
+    return _BUCKETS[int(digest[:8], 16) % len(_BUCKETS)]
+
+
+@value
+class Procedural:
+    """An endless source: draws (seed, split, index, attempt) until a content of the split's bucket comes."""
+
+    domain: str
+    params: Mapping[str, JSON]
+    generate: Generate
+    seed: int = 0
+    attempts: int = 10_000
+
+    def size(self, split: Split) -> int | None:
+        _check_split(split)
+        return None
+
+    def get(self, split: Split, index: int) -> Task:
+        """Raises UnsolvableTask when `attempts` draws gave nothing of this split."""
+        _check_split(split)
+        if index < 0:
+            raise BadValue(f"task index {index} is negative.")
+        for attempt in range(self.attempts):
+            rng = np.random.default_rng([self.seed, SPLITS.index(split), index, attempt])
+            made = self.generate(rng)
+            if made is None:
+                continue
+            digest = content_hash(made.content)
+            if split_of(digest) == split:
+                return _task(self.domain, self.params, self.seed, split, index, made, digest)
+        raise UnsolvableTask(
+            f"{self.domain} with {dict(self.params)} gave no {split} task in {self.attempts} draws; "
+            "ask for something less constrained."
+        )
+
+
+class Listed:
+    """A finite source: given instances, each in the split that its content's hash names."""
+
+    def __init__(self, domain: str, params: Mapping[str, JSON], instances: Sequence[Instance]) -> None:
+        self.domain, self.params = domain, params
+        self._splits: dict[Split, list[tuple[str, Instance]]] = {split: [] for split in SPLITS}
+        for made in instances:
+            digest = content_hash(made.content)
+            self._splits[split_of(digest)].append((digest, made))
+
+    def size(self, split: Split) -> int | None:
+        _check_split(split)
+        return len(self._splits[split])
+
+    def get(self, split: Split, index: int) -> Task:
+        """Raises BadFile for an empty split, BadValue for an index beyond it."""
+        _check_split(split)
+        rows = self._splits[split]
+        if not rows:
+            sizes = {name: len(found) for name, found in self._splits.items()}
+            raise BadFile(f"the {self.domain} tasks given hold none of split {split!r}; they hold {sizes}.")
+        if not 0 <= index < len(rows):
+            raise BadValue(f"task index {index} is not in 0..{len(rows) - 1}, the size of split {split!r}.")
+        digest, made = rows[index]
+        return _task(self.domain, self.params, 0, split, index, made, digest)
+
+
+def _check_split(split: str) -> None:
+    if split not in SPLITS:
+        raise UnknownName("split", split, SPLITS)
+
+
+def _task(
+    domain: str, params: Mapping[str, JSON], seed: int, split: Split, index: int, made: Instance, digest: str
+) -> Task:
+    return Task(
+        domain=domain,
+        params=params,
+        seed=seed,
+        split=split,
+        index=index,
+        content=made.content,
+        content_hash=digest,
+        level=made.level,
+        optimum=made.optimum,
+    )

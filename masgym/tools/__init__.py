@@ -1,0 +1,1 @@
+"""Tools that replies can call, and the driver that runs the calls."""

@@ -1,0 +1,59 @@
+"""Runs ToolCalls, outside of the pure game. Results go into the state, so a restored state runs nothing again."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeAlias
+
+from masgym.errors import UnknownName
+from masgym.game import Game
+from masgym.types import JSON, Calls, Outputs, Results, State, ToolResult, Transition, value
+
+Tool: TypeAlias = Callable[[JSON], ToolResult]  # arguments -> result; may block, may run in a thread
+RunCalls: TypeAlias = Callable[[Calls], Awaitable[Results]]
+
+
+@value
+class Driver:
+    """Named tools. `await driver(calls)` runs the calls in threads; `driver.run(calls)` runs them here."""
+
+    tools: Mapping[str, Tool]
+
+    def run(self, calls: Calls) -> Results:
+        return {agent: tuple(self._tool(c.tool)(c.arguments) for c in wanted) for agent, wanted in calls.items()}
+
+    async def __call__(self, calls: Calls) -> Results:
+        jobs = {
+            agent: [asyncio.to_thread(self._tool(c.tool), c.arguments) for c in wanted]
+            for agent, wanted in calls.items()
+        }
+        return {agent: tuple(await asyncio.gather(*waiting)) for agent, waiting in jobs.items()}
+
+    def _tool(self, name: str) -> Tool:
+        if name not in self.tools:
+            raise UnknownName("tool", name, self.tools)
+        return self.tools[name]
+
+
+def default_driver() -> Driver:
+    """All tools that this installation has."""
+    return Driver(tools={})
+
+
+async def step(game: Game, state: State, outputs: Outputs, run: RunCalls) -> Transition:
+    """One transition: ask for calls until none is left, run them, apply."""
+    results: Results = {}
+    while calls := game.calls(state, outputs, results):
+        results = _join(results, await run(calls))
+    return game.apply(state, outputs, results)
+
+
+def step_sync(game: Game, state: State, outputs: Outputs, run: Callable[[Calls], Results]) -> Transition:
+    """As `step`, for callers without an event loop (the PettingZoo faces)."""
+    results: Results = {}
+    while calls := game.calls(state, outputs, results):
+        results = _join(results, run(calls))
+    return game.apply(state, outputs, results)
+
+
+def _join(old: Results, new: Results) -> Results:
+    return {**old, **{agent: old.get(agent, ()) + answers for agent, answers in new.items()}}

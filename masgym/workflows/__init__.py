@@ -1,0 +1,1 @@
+"""Workflows: who speaks when, who sees what. One small file each."""
