@@ -1,0 +1,1 @@
+"""Where tokens are sampled."""
