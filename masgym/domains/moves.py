@@ -3,16 +3,18 @@
 reply   := moves | text with exactly one <answer>moves</answer>
 moves   := move ((space | comma)* move)*
 move    := U | D | L | R | up | down | left | right      (either case, ASCII only)
+
+Parsing takes time linear in the reply: no pattern here can backtrack. Reasons never quote the reply, because they
+go to shared memory, which holds no raw text.
 """
 
 import re
 
 from masgym.types import value
 
-_MOVE = r"(?:up|down|left|right|[udlr])"
-_MOVES = re.compile(rf"[\s,]*{_MOVE}(?:[\s,]*{_MOVE})*[\s,]*", re.IGNORECASE | re.ASCII)
-_ANSWER = re.compile(r"<answer>(.*?)</answer>", re.DOTALL)
-_PROGRAM = re.compile(r"```")
+_MOVE = re.compile(r"up|down|left|right|[udlr]", re.IGNORECASE | re.ASCII)
+_SEPARATORS = " ,\t\n\r\f\v"
+_OPEN, _CLOSE = "<answer>", "</answer>"
 
 GRAMMAR = (
     "Reply with a list of moves, each one of U, D, L, R (up, down, left, right), at most {limit} of them, "
@@ -29,26 +31,27 @@ class Malformed:
 
 def parse_moves(reply: str, limit: int) -> str | Malformed:
     """The moves as a string over "UDLR", or why there are none. Ambiguous replies are malformed, not guessed."""
-    if not reply.strip():
-        return Malformed(reason="the reply was empty")
-    tags = reply.count("<answer>"), reply.count("</answer>")
-    answers = _ANSWER.findall(reply)
-    if tags == (0, 0):
-        if _PROGRAM.search(reply):
-            return Malformed(reason="it holds a program, and this version has no sandbox to run one; list moves")
-        text = reply
-    elif tags == (1, 1) and len(answers) == 1:
-        text = answers[0]
-    else:
-        return Malformed(reason=f"it has {tags[0]} <answer> and {tags[1]} </answer>; exactly one pair was expected")
-    if not _MOVES.fullmatch(text):
-        return Malformed(reason=f"{_shorten(text)!r} is no list of the moves U, D, L, R")
-    moves = "".join(found[0].upper() for found in re.findall(_MOVE, text, re.IGNORECASE | re.ASCII))
+    text = _list_of(reply)
+    if isinstance(text, Malformed):
+        return text
+    moves = "".join(found[0].upper() for found in _MOVE.findall(text))
+    if not moves or _MOVE.sub("", text).strip(_SEPARATORS):
+        return Malformed(reason="it is no list of the moves U, D, L, R")
     if len(moves) > limit:
         return Malformed(reason=f"it lists {len(moves)} moves; at most {limit} are allowed in a turn")
     return moves
 
 
-def _shorten(text: str, most: int = 40) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= most else text[: most - 3] + "..."
+def _list_of(reply: str) -> str | Malformed:
+    """The part of a reply that should be a list of moves."""
+    if not reply.strip():
+        return Malformed(reason="the reply was empty")
+    tags = reply.count(_OPEN), reply.count(_CLOSE)
+    if tags == (0, 0):
+        if "```" in reply:
+            return Malformed(reason="it holds a program, and this version has no sandbox to run one; list moves")
+        return reply
+    text, closed, _ = reply.partition(_OPEN)[2].partition(_CLOSE)
+    if tags != (1, 1) or not closed:
+        return Malformed(reason=f"it has {tags[0]} <answer> and {tags[1]} </answer>; exactly one pair was expected")
+    return text
