@@ -1,0 +1,33 @@
+"""What an agent is to the evaluator: one `act`. A whole team of another framework fits behind it."""
+
+from typing import Protocol
+
+from masgym.game import Game
+from masgym.rng import Key
+from masgym.types import Observation, State, value
+
+
+@value
+class Request:
+    """One agent is asked for one reply."""
+
+    game: Game
+    state: State  # for oracles and the like; an honest agent reads only `observation`
+    observation: Observation
+    key: Key  # names the draw: an agent that samples from `masgym.rng.keyed(*key)` is reproducible
+
+
+@value
+class Reply:
+    """What came back, and what it cost."""
+
+    text: str
+    tokens: int = 0  # sampled
+    prompt_tokens: int = 0
+    failure: str = ""  # a named outcome when no reply could be had ("timeout", ...); the episode ends there
+
+
+class Agent(Protocol):
+    """Anything that answers."""
+
+    async def act(self, request: Request) -> Reply: ...
