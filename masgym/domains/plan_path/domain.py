@@ -45,8 +45,7 @@ class PlanPath:
     def __post_init__(self) -> None:
         for name, least in (("size", 2), ("min_path", 1), ("moves_per_turn", 1), ("turns", 1), ("seed", 0)):
             _check_whole(name, getattr(self, name), least)
-        if not isinstance(self.wall_ratio, int | float) or not 0 <= self.wall_ratio < 1:
-            raise BadValue(f"wall_ratio is {self.wall_ratio!r}; a share of walls in [0, 1) was expected.")
+        _check_share("wall_ratio", self.wall_ratio)
         if self.min_path > self.max_path:
             raise BadValue(
                 f"min_path is {self.min_path}, but {self.turns} turns of {self.moves_per_turn} moves reach only "
@@ -168,3 +167,8 @@ def _known(slot: Slot) -> Slot:
 def _check_whole(name: str, given: object, least: int) -> None:
     if not isinstance(given, int) or isinstance(given, bool) or given < least:
         raise BadValue(f"{name} is {given!r}; a whole number of at least {least} was expected.")
+
+
+def _check_share(name: str, given: object) -> None:
+    if not isinstance(given, int | float) or not 0 <= given < 1:
+        raise BadValue(f"{name} is {given!r}; a number in [0, 1) was expected.")
