@@ -1,0 +1,274 @@
+"""How far a position is from solved, and how to solve it.
+
+A layout is small when it has at most `SMALL` ways to place its boxes on live cells: a search backward over pulls from
+the solved positions then gives the exact push distance of EVERY position, and what is not in that table is dead. On
+larger layouts A* over pushes answers for one position at a time, guided by the cheapest assignment of boxes to goals.
+It gives up after `NODES` expanded nodes: then the position counts as live, at the assignment's lower bound.
+
+Complete searches give exact answers, so a solvable position is never called dead.
+"""
+
+import heapq
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
+from math import comb
+from typing import TypeAlias
+
+from masgym.domains.sokoban.board import Layout, Position, cells, deltas, flood, play, shift
+from masgym.types import value
+
+SMALL = 2_000  # box placements; a table of that many takes about 20 ms and 1 MB
+NODES = 20_000  # about a second
+
+Node: TypeAlias = tuple[int, int]  # boxes, and the player's cell or the region it can walk
+Step: TypeAlias = tuple[int, str]  # a push: where the player stands before it, and its direction
+Table: TypeAlias = Mapping[int, list[tuple[int, int]]]  # boxes -> (region of the player, pushes to go)
+
+
+@value
+class Search:
+    """What A* found."""
+
+    path: tuple[Step, ...] | None  # None: no path, if `complete`
+    complete: bool  # False: it gave up
+
+
+def pushes_left(position: Position) -> int | None:
+    """Fewest pushes to solve `position`; None when it is dead (no solution exists). At the bound: see above."""
+    if is_small(position.layout):
+        return _look_up(position.layout, position.boxes, position.player)
+    found = push_search(position)
+    return len(found.path) if found.path is not None else None if found.complete else estimate(position)
+
+
+def estimate(position: Position) -> int | None:
+    """A lower bound of `pushes_left`, exact on small layouts; None only for dead positions."""
+    if is_small(position.layout):
+        return _look_up(position.layout, position.boxes, position.player)
+    return _bound(position.layout, position.boxes)
+
+
+@lru_cache(maxsize=8192)
+def fewest_moves(position: Position) -> str | None:
+    """A solution with the fewest moves; None when the position is dead or A* gave up (`NODES`)."""
+    layout = position.layout
+    small = is_small(layout)
+
+    def remaining(node: Node) -> int | None:
+        return _look_up(layout, *node) if small else _bound(layout, node[0])
+
+    found = _astar((position.boxes, position.player), lambda node: _walks_and_pushes(layout, *node), remaining)
+    return None if found.path is None else _spell(position, found.path)
+
+
+def next_push(position: Position) -> str | None:
+    """The walk to the next push of a push-optimal solution, and that push; None when dead, solved or given up.
+
+    The push depends on the region only, not on where in it the player stands: so following it always gets nearer.
+    """
+    found = push_search(position)
+    return _spell(position, found.path[:1]) if found.path else None
+
+
+def push_search(position: Position) -> Search:
+    """A* over pushes, from the player's whole region."""
+    layout = position.layout
+    region = flood(position.player, layout.floor & ~position.boxes, layout.width)
+    return _push_search(layout, position.boxes, region)
+
+
+@lru_cache(maxsize=32_768)
+def _push_search(layout: Layout, boxes: int, region: int) -> Search:
+    return _astar((boxes, region), lambda node: _pushes(layout, *node), lambda node: _bound(layout, node[0]))
+
+
+@lru_cache(maxsize=4096)
+def is_small(layout: Layout) -> bool:
+    """Whether positions of `layout` are answered from a complete table."""
+    return comb(_live(layout).bit_count(), layout.goals.bit_count()) <= SMALL
+
+
+@lru_cache(maxsize=512)
+def table(layout: Layout) -> Table:
+    """Every position that can be solved, by breadth-first search over pulls from the solved ones."""
+    found: dict[int, list[tuple[int, int]]] = {}
+    regions: dict[int, list[int]] = {}  # boxes -> regions not reached yet
+    layer = _reach(layout, layout.goals, layout.floor & ~layout.goals, regions)
+    depth = 0
+    while layer:
+        for boxes, region in layer:
+            found.setdefault(boxes, []).append((region, depth))
+        reached = (_reach(layout, *pull, regions) for node in layer for pull in pulls(layout, *node))
+        layer = [node for nodes in reached for node in nodes]
+        depth += 1
+    return found
+
+
+def pulls(layout: Layout, boxes: int, region: int) -> Iterator[Node]:
+    """(boxes, player) after each pull that a player somewhere in `region` can make: a push undone."""
+    for delta in deltas(layout.width).values():
+        # the player stands beside the box, and has a free cell behind it
+        for box in cells(boxes & shift(region & shift(region, -delta), -delta)):
+            yield boxes ^ (box | shift(box, delta)), shift(box, 2 * delta)
+
+
+def _reach(layout: Layout, boxes: int, players: int, regions: dict[int, list[int]]) -> list[Node]:
+    """The regions of `boxes` that hold one of `players` and are reached for the first time; struck off `regions`."""
+    waiting = regions.get(boxes)
+    if waiting is None:
+        waiting = regions[boxes] = list(_components(layout.floor & ~boxes, layout.width))
+    new = [region for region in waiting if region & players]
+    for region in new:
+        waiting.remove(region)
+    return [(boxes, region) for region in new]
+
+
+def _components(free: int, width: int) -> Iterator[int]:
+    while free:
+        yield (region := flood(free & -free, free, width))
+        free ^= region
+
+
+def _look_up(layout: Layout, boxes: int, player: int) -> int | None:
+    for region, pushes in table(layout).get(boxes, ()):
+        if region & player:
+            return pushes
+    return None
+
+
+def _pushes(layout: Layout, boxes: int, region: int) -> Iterator[tuple[int, Node, Step]]:
+    """(cost 1, boxes and region after it, the push) of each push from `region`."""
+    free = layout.floor & ~boxes
+    for step, delta in deltas(layout.width).items():
+        for box in cells(boxes & shift(region, delta) & shift(free, -delta)):
+            after = boxes ^ (box | shift(box, delta))
+            yield 1, (after, flood(box, layout.floor & ~after, layout.width)), (shift(box, -delta), step)
+
+
+def _walks_and_pushes(layout: Layout, boxes: int, player: int) -> Iterator[tuple[int, Node, Step]]:
+    """(moves, boxes and player after them, the push) of each push that the player can walk to."""
+    free = layout.floor & ~boxes
+    directions = deltas(layout.width).items()
+    for walked, front in enumerate(_fronts(player, free, layout.width)):
+        for step, delta in directions:
+            for box in cells(boxes & shift(front, delta) & shift(free, -delta)):
+                yield walked + 1, (boxes ^ (box | shift(box, delta)), box), (shift(box, -delta), step)
+
+
+def _fronts(start: int, free: int, width: int) -> Iterator[int]:
+    """The cells of `free` at walking distance 0, 1, 2 ... of `start`."""
+    seen, front = start, start
+    while front:
+        yield front
+        front = (front << 1 | front >> 1 | front << width | front >> width) & free & ~seen
+        seen |= front
+
+
+def _astar(
+    start: Node,
+    successors: Callable[[Node], Iterable[tuple[int, Node, Step]]],
+    remaining: Callable[[Node], int | None],
+) -> Search:
+    """A cheapest path to a node with nothing remaining. `remaining` is consistent; None prunes. Deeper nodes first."""
+    first = remaining(start)
+    if first is None:
+        return Search(path=None, complete=True)
+    costs, parents, closed = {start: 0}, dict[Node, tuple[Node, Step]](), set[Node]()
+    heap = [(first, first, 0, start)]
+    pushed = 0
+    while heap:
+        _, rest, _, node = heapq.heappop(heap)
+        if rest == 0:
+            return Search(path=_trace(parents, start, node), complete=True)
+        if node in closed:
+            continue
+        closed.add(node)
+        if len(closed) > NODES:
+            return Search(path=None, complete=False)
+        for cost, after, step in successors(node):
+            total = costs[node] + cost
+            if total < costs.get(after, total + 1) and (rest := remaining(after)) is not None:
+                costs[after], parents[after] = total, (node, step)
+                pushed += 1
+                heapq.heappush(heap, (total + rest, rest, pushed, after))
+    return Search(path=None, complete=True)
+
+
+def _trace(parents: Mapping[Node, tuple[Node, Step]], start: Node, node: Node) -> tuple[Step, ...]:
+    path: list[Step] = []
+    while node != start:
+        node, step = parents[node]
+        path.append(step)
+    return tuple(reversed(path))
+
+
+def _spell(position: Position, path: Iterable[Step]) -> str:
+    """Pushes as moves: the shortest walk to each, then the push."""
+    moves = ""
+    for stand, step in path:
+        made = _walk(position, stand) + step
+        position, _ = play(position, made)
+        moves += made
+    return moves
+
+
+def _walk(position: Position, target: int) -> str:
+    """A shortest walk of the player to `target`, which is in its region."""
+    layout, moves, player = position.layout, "", position.player
+    fronts: list[int] = []
+    for front in _fronts(target, layout.floor & ~position.boxes, layout.width):
+        if front & player:
+            break
+        fronts.append(front)
+    for front in reversed(fronts):  # each one step nearer to the target
+        step, player = next((s, to) for s, d in deltas(layout.width).items() if (to := shift(player, d)) & front)
+        moves += step
+    return moves
+
+
+@lru_cache(maxsize=1024)
+def _distances(layout: Layout) -> tuple[dict[int, int], ...]:
+    """Of each goal: box cell -> pushes from there to the goal on an empty board, the player anywhere."""
+    return tuple(_pull_distances(layout, goal) for goal in cells(layout.goals))
+
+
+def _pull_distances(layout: Layout, goal: int) -> dict[int, int]:
+    found, layer = {goal: 0}, [goal]
+    while layer:
+        around = [(box, shift(box, d), shift(box, 2 * d)) for box in layer for d in deltas(layout.width).values()]
+        layer = []
+        for box, to, player in around:
+            if to & layout.floor and player & layout.floor and to not in found:
+                found[to] = found[box] + 1
+                layer.append(to)
+    return found
+
+
+def _live(layout: Layout) -> int:
+    """The cells from which a box can be pushed to some goal; a box on any other floor cell is stuck for good."""
+    return sum(set().union(*_distances(layout)))
+
+
+@lru_cache(maxsize=65_536)
+def _bound(layout: Layout, boxes: int) -> int | None:
+    """The cheapest assignment of boxes to goals, exactly; None when there is none or boxes block each other."""
+    if _frozen_square(layout, boxes):
+        return None
+    rows = [[of_goal.get(box) for of_goal in _distances(layout)] for box in cells(boxes)]
+    best = {0: 0}  # bit set of goals used -> cost of the boxes so far
+    for row in rows:
+        longer: dict[int, int] = {}
+        for used, cost in best.items():
+            for goal, distance in enumerate(row):
+                if distance is not None and not used >> goal & 1:
+                    key, total = used | 1 << goal, cost + distance
+                    longer[key] = min(total, longer.get(key, total))
+        best = longer
+    return min(best.values(), default=None)
+
+
+def _frozen_square(layout: Layout, boxes: int) -> bool:
+    """Whether a 2 x 2 square of walls and boxes holds a box off its goal: none of them can ever move."""
+    width, hard = layout.width, ~(layout.floor & ~boxes)
+    corners = hard & hard >> 1 & hard >> width & hard >> (width + 1)
+    return bool((corners | corners << 1 | corners << width | corners << (width + 1)) & boxes & ~layout.goals)
