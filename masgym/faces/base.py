@@ -1,0 +1,163 @@
+"""What the three faces share: task choice, observations, infos, rendering, snapshots. Each face only translates."""
+
+from collections.abc import Callable
+from typing import Any
+
+from masgym.errors import BadSnapshot, BadValue, UnknownName
+from masgym.faces.spaces import UnicodeText, clean, observation_space
+from masgym.game import Game
+from masgym.snapshot import Snapshot, answer, difference, start
+from masgym.tasks import SPLITS
+from masgym.tools.driver import default_driver, step_sync
+from masgym.types import JSON, Observation, Outputs, State, Task, Transition
+
+RENDER_MODES = ("ansi", "human")
+
+
+class Face:
+    """One game being played: holds where it stands, a Snapshot, and moves it on."""
+
+    def __init__(self, game: Game, render_mode: str | None = None) -> None:
+        if render_mode is not None and render_mode not in RENDER_MODES:
+            raise UnknownName("render mode", render_mode, RENDER_MODES)
+        self.game = game
+        self.render_mode = render_mode
+        self.metadata: dict[str, Any] = {"name": f"{game.domain.name}_v0", "render_modes": list(RENDER_MODES)}
+        self.state_space = UnicodeText()
+        self._run = default_driver().run
+        self._now: Snapshot | None = None
+        self._index = -1  # of the last task
+        self._seen: dict[str, Observation] = {}  # of the present state
+        self._legal: dict[str, tuple[str, ...]] = {}  # replies for the action spaces' samples
+        # each space is made once: it has to stay the same object, or seeding it would have no effect
+        self.observation_spaces: dict[str, Any] = {a: observation_space() for a in game.agents}
+        self.action_spaces: dict[str, Any] = {a: UnicodeText(self._examples(a)) for a in game.agents}
+
+    @property
+    def now(self) -> Snapshot:
+        if self._now is None:
+            raise BadValue("the environment was not reset; call reset() or restore() first.")
+        return self._now
+
+    def snapshot(self) -> Snapshot:
+        """Where the game stands: an immutable value; nothing is copied."""
+        return self.now
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Goes on from `snapshot`, also on a fresh environment. Raises BadSnapshot for one of another game."""
+        if snapshot.game != self.game:
+            raise BadSnapshot(f"the snapshot is of another game: {difference(self.game, snapshot.game)}.")
+        self._set(snapshot)
+
+    def state(self) -> Any:
+        """The world as text, for centralised training (PettingZoo's `state`)."""
+        return self.game.domain.render(self.now.state.world, "full")
+
+    def render(self) -> Any:
+        """ "ansi": the world and what was said this turn, as text. "human": prints it."""
+        if self.render_mode == "human":
+            print(self._picture())
+            return None
+        return self._picture() if self.render_mode == "ansi" else None
+
+    def close(self) -> None:
+        """There is nothing to release."""
+
+    def _begin(self, seed: int | None, options: dict[str, Any] | None) -> None:
+        self._set(start(self.game, self._choose(seed, options or {})))
+        self._show()
+
+    def _reply(self, reply: object) -> None:
+        """The selected agent replies."""
+        if not isinstance(reply, str):
+            raise BadValue(f"a reply is a str; {self.now.selection} gave {type(reply).__name__}.")
+        before = self.now
+        self._set(answer(before, clean(reply), self._transition))
+        if self.now.state is not before.state:
+            self._show()
+
+    def _set(self, now: Snapshot) -> None:
+        if self._now is None or now.state is not self._now.state:
+            self._seen = {}
+        self._now = now
+
+    def _transition(self, game: Game, state: State, outputs: Outputs) -> Transition:
+        return step_sync(game, state, outputs, self._run)
+
+    def _choose(self, seed: int | None, options: dict[str, Any]) -> Task:
+        """`options`: "task" (a Task, or an index) and "split"; other keys are not ours and are ignored.
+
+        Without them the seed is an index into split `train` (modulo a finite set's size); without a seed the next.
+        """
+        chosen, split, source = options.get("task"), options.get("split", "train"), self.game.domain.tasks
+        if isinstance(chosen, Task):
+            return chosen
+        if split not in SPLITS:
+            raise UnknownName("split", split, SPLITS)
+        if chosen is not None:
+            return source.get(split, int(chosen))
+        self._index = self._index + 1 if seed is None else int(seed)
+        size = source.size(split)
+        return source.get(split, self._index % size if size else self._index)
+
+    def _observation(self, agent: str) -> dict[str, str]:
+        return {"text": self._observed(agent).text}
+
+    def _observed(self, agent: str) -> Observation:
+        if agent not in self._seen:
+            self._seen[agent] = self.game.observe(self.now.state, agent)
+        return self._seen[agent]
+
+    def _info(self, agent: str) -> dict[str, JSON]:
+        """Fresh objects at every call: users keep and change what they are given."""
+        now = self.now
+        return {
+            "active": agent in self.game.active(now.state) and agent not in now.pending,
+            "legal": list(self.game.domain.legal(now.state.world, self.game.slot(agent))),
+            "messages": [{"role": m.role, "content": m.content} for m in self._observed(agent).messages],
+            "reward_terms": reward_terms(now.transition, agent),
+            "task": now.state.task.id,
+            "success": now.state.success,
+        }
+
+    def _over(self) -> tuple[bool, bool]:
+        """(terminated, truncated)"""
+        return self.now.state.ended == "done", self.now.state.ended == "T"
+
+    def _examples(self, agent: str) -> Callable[[], tuple[str, ...]]:
+        def examples() -> tuple[str, ...]:
+            if agent not in self._legal:
+                world = self.game.initial(self.game.domain.tasks.get("train", 0)).world
+                self._legal[agent] = self.game.domain.legal(world, self.game.slot(agent))
+            return self._legal[agent]
+
+        return examples
+
+    def _space(self, spaces: dict[str, Any], agent: str) -> Any:
+        self.game.slot(agent)  # raises UnknownName
+        return spaces[agent]
+
+    def _show(self) -> None:
+        if self.render_mode == "human":
+            self.render()
+
+    def _picture(self) -> str:
+        state = self.now.state
+        said = [f"{e.agent}: {e.effect.note}" for e in state.memory if e.turn >= state.turn - 1]
+        head = f"{state.task.id}, turn {state.turn} of {self.game.T}" + (
+            f", over: {state.ended}" if state.ended else ""
+        )
+        return "\n".join([head, self.game.domain.render(state.world, "full"), *said])
+
+
+def reward_terms(transition: Transition | None, agent: str) -> dict[str, JSON]:
+    """The last transition's reward, term by term: both team forms, and a member's own terms."""
+    if transition is None:
+        return {}
+    own = transition.rewards.get(agent)
+    return {
+        "gain": transition.gain,
+        "team": transition.team,
+        "malformed": own.malformed if own else 0.0,
+        "local": dict(own.local) if own else {},
+    }

@@ -1,0 +1,58 @@
+"""Text as a space. Gymnasium's `Text` refuses spaces, punctuation and the empty string; a model writes all of them."""
+
+import string
+from collections.abc import Callable
+from typing import Any
+
+from gymnasium import spaces
+
+MAX_LENGTH = 1_000_000  # characters; one for all agents, since PettingZoo warns of spaces that differ
+
+
+class UnicodeText(spaces.Text):
+    """Any str of up to `max_length` characters.
+
+    `sample` joins a few of `examples()` (short plausible replies) or, where there are none, draws printable text.
+    With AsyncVectorEnv pass `shared_memory=False`: text does not fit its shared arrays.
+    """
+
+    def __init__(self, examples: Callable[[], tuple[str, ...]] = tuple, *, max_length: int = MAX_LENGTH) -> None:
+        super().__init__(max_length, min_length=0, charset=string.printable)
+        self._examples = examples
+
+    def sample(self, mask: Any = None, probability: Any = None) -> str:
+        """A plausible reply. Text has no mask: both arguments must be None."""
+        if mask is not None or probability is not None:
+            raise ValueError("UnicodeText samples without a mask and without probabilities.")
+        examples = self._examples()
+        if examples:
+            return " ".join(examples[i] for i in self.np_random.integers(len(examples), size=self._few()))
+        return "".join(self.character_list[i] for i in self.np_random.integers(len(self.characters), size=20))
+
+    def contains(self, x: Any) -> bool:
+        return isinstance(x, str) and len(x) <= self.max_length
+
+    @property
+    def is_np_flattenable(self) -> bool:
+        return False
+
+    def _few(self) -> int:
+        return int(self.np_random.integers(1, 4))
+
+    def __repr__(self) -> str:
+        return f"UnicodeText({self.max_length})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, UnicodeText) and other.max_length == self.max_length
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def observation_space() -> spaces.Dict:
+    """{"text": the prompt}: the official tests break on bare text and on a key named `observation`."""
+    return spaces.Dict({"text": UnicodeText()})
+
+
+def clean(reply: str) -> str:
+    """`reply` with lone surrogates replaced by "?": no encoder takes them."""
+    return reply if reply.isascii() else reply.encode("utf-8", "replace").decode("utf-8")

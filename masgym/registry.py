@@ -1,0 +1,181 @@
+"""Names of domains and workflows, imported when first used; the makers of games and environments."""
+
+import importlib
+import re
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from typing import Any, TypeAlias
+
+from masgym.errors import BadValue, UnknownName
+from masgym.faces import OrderEnforcing, Parallel, RawAEC, Single, aec
+from masgym.faces.catalogue import enter
+from masgym.game import Domain, Game, Workflow
+from masgym.types import JSON, Style, value
+
+Entry: TypeAlias = str | Callable[..., Any]  # "module:attribute", or the class itself
+
+
+@value
+class Spec:
+    """A name and the class that it stands for: a frozen dataclass (`Domain` or `Workflow`)."""
+
+    name: str
+    entry: Entry
+
+    @property
+    def module(self) -> str:
+        return self.entry.partition(":")[0] if isinstance(self.entry, str) else self.entry.__module__
+
+    @property
+    def attribute(self) -> str:
+        return self.entry.partition(":")[2] if isinstance(self.entry, str) else self.entry.__qualname__
+
+    def load(self) -> Any:
+        if not isinstance(self.entry, str):
+            return self.entry
+        module = importlib.import_module(self.module)
+        if not hasattr(module, self.attribute):
+            raise BadValue(f"entry {self.entry!r} of {self.name}: the module has no {self.attribute!r}.")
+        return getattr(module, self.attribute)
+
+    def levels(self) -> Mapping[str, Mapping[str, JSON]]:
+        """The presets of the entry's module: `LEVELS`, level -> fields; {} where it has none."""
+        self.load()
+        return getattr(sys.modules[self.module], "LEVELS", {})
+
+
+_DOMAINS: dict[str, Spec] = {}
+_WORKFLOWS: dict[str, Spec] = {}
+
+
+def register_domain(name: str, entry: Entry) -> None:
+    """Makes `name` known to masgym, to PettingZoo (`masgym/NAME_v0`) and to Gymnasium (`masgym/Name-v0`).
+
+    `entry` is "module:attribute", imported when first used, or the class itself. A module-level LEVELS beside it may
+    hold presets of its fields. Raises BadValue for a name that is taken or that the registries cannot hold.
+    """
+    _register(_DOMAINS, "domain", name, entry)
+    enter(name)
+
+
+def register_workflow(name: str, entry: Entry) -> None:
+    """Makes `name` known to masgym. As `register_domain`."""
+    _register(_WORKFLOWS, "workflow", name, entry)
+
+
+def list_domains() -> tuple[str, ...]:
+    return tuple(_DOMAINS)
+
+
+def list_workflows() -> tuple[str, ...]:
+    return tuple(_WORKFLOWS)
+
+
+def list_levels(domain: str) -> tuple[str, ...]:
+    """The presets that `level=` takes."""
+    return tuple(_find(_DOMAINS, "domain", domain).levels())
+
+
+def game(
+    name: str,
+    workflow: str | Workflow = "pair",
+    *,
+    T: int = 8,
+    style: Style = "full",
+    alpha: float = 1.0,
+    malformed: float = -0.5,
+    outcome_only: bool = False,
+    level: str | None = None,
+    **domain_fields: JSON,
+) -> Game:
+    """The Game of a domain and a workflow. What is not a field of Game goes to the domain.
+
+    `level` is a preset of the domain; `domain_fields` override it. Unknown names raise UnknownName.
+    """
+    return Game(
+        domain=_domain(name, T, level, domain_fields),
+        workflow=_workflow(workflow),
+        T=T,
+        style=style,
+        alpha=alpha,
+        malformed=malformed,
+        outcome_only=outcome_only,
+    )
+
+
+def make(name: str, *, render_mode: str | None = None, max_cycles: int | None = None, **options: Any) -> OrderEnforcing:
+    """The AEC environment of `game(name, **options)`. `max_cycles` is PettingZoo's word for T."""
+    return aec(_game(name, max_cycles, options), render_mode)
+
+
+def raw_env(name: str, *, render_mode: str | None = None, max_cycles: int | None = None, **options: Any) -> RawAEC:
+    """As `make`, without the wrapper that checks the order of calls."""
+    return RawAEC(_game(name, max_cycles, options), render_mode)
+
+
+def parallel_env(
+    name: str, *, render_mode: str | None = None, max_cycles: int | None = None, **options: Any
+) -> Parallel:
+    """The Parallel environment of `game(name, **options)`."""
+    return Parallel(_game(name, max_cycles, options), render_mode)
+
+
+def single_env(
+    name: str, *, render_mode: str | None = None, workflow: str | Workflow = "solo", **options: Any
+) -> Single:
+    """The Gymnasium environment of `game(name, "solo", **options)`."""
+    return Single(_game(name, None, {**options, "workflow": workflow}), render_mode)
+
+
+def _game(name: str, max_cycles: int | None, options: dict[str, Any]) -> Game:
+    if max_cycles is None:
+        return game(name, **options)
+    if options.get("T", max_cycles) != max_cycles:
+        raise BadValue(f"T is {options['T']} and max_cycles {max_cycles}; they mean the same, so give one of them.")
+    wanted: dict[str, Any] = {**options, "T": max_cycles}
+    return game(name, **wanted)
+
+
+def _domain(name: str, turns: int, level: str | None, given: dict[str, JSON]) -> Domain:
+    spec = _find(_DOMAINS, "domain", name)
+    known = [f.name for f in fields(spec.load())]
+    for option in given:
+        if option not in known:
+            raise UnknownName(f"option of {name}", option, (*known, *_OPTIONS))
+    preset = {"turns": turns} if "turns" in known else {}
+    if level is not None:
+        if level not in spec.levels():
+            raise UnknownName(f"level of {name}", level, spec.levels())
+        preset |= spec.levels()[level]
+    return spec.load()(**{**preset, **given})
+
+
+def _workflow(workflow: str | Workflow) -> Workflow:
+    return _find(_WORKFLOWS, "workflow", workflow).load()() if isinstance(workflow, str) else workflow
+
+
+def _find(specs: Mapping[str, Spec], kind: str, name: str) -> Spec:
+    if name not in specs:
+        raise UnknownName(kind, name, specs)
+    return specs[name]
+
+
+def _register(specs: dict[str, Spec], kind: str, name: str, entry: Entry) -> None:
+    if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name):
+        raise BadValue(f"{name!r} is no name for a {kind}: lower-case words joined by '_' are.")
+    spec, old = Spec(name=name, entry=entry), specs.get(name)
+    if old and (old.module, old.attribute) != (spec.module, spec.attribute):
+        raise BadValue(f"the {kind} {name!r} is already {old.module}:{old.attribute}; choose another name.")
+    specs[name] = spec
+
+
+_OPTIONS = ("workflow", "T", "style", "alpha", "malformed", "outcome_only", "level", "render_mode", "max_cycles")
+
+for _name, _entry in {
+    "sokoban": "masgym.domains.sokoban:Sokoban",
+    "plan_path": "masgym.domains.plan_path:PlanPath",
+}.items():
+    register_domain(_name, _entry)
+for _name, _entry in {"solo": "masgym.workflows.solo:Solo", "pair": "masgym.workflows.pair:Pair"}.items():
+    register_workflow(_name, _entry)
