@@ -95,7 +95,7 @@ def game(
     """
     return Game(
         domain=_domain(name, T, level, domain_fields),
-        workflow=_workflow(workflow),
+        workflow=make_workflow(workflow) if isinstance(workflow, str) else workflow,
         T=T,
         style=style,
         alpha=alpha,
@@ -151,8 +151,14 @@ def _domain(name: str, turns: int, level: str | None, given: dict[str, JSON]) ->
     return spec.load()(**{**preset, **given})
 
 
-def _workflow(workflow: str | Workflow) -> Workflow:
-    return _find(_WORKFLOWS, "workflow", workflow).load()() if isinstance(workflow, str) else workflow
+def make_workflow(name: str, **arguments: JSON) -> Workflow:
+    """The workflow of that name. Raises UnknownName for a name or an argument that does not exist."""
+    made = _find(_WORKFLOWS, "workflow", name).load()
+    known = [f.name for f in fields(made)]
+    for argument in arguments:
+        if argument not in known:
+            raise UnknownName(f"argument of workflow {name}", argument, known)
+    return made(**arguments)
 
 
 def _find(specs: Mapping[str, Spec], kind: str, name: str) -> Spec:

@@ -1,0 +1,97 @@
+"""`python -m mastrain env=sokoban`: Hydra's command line over `configs/`."""
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import hydra
+from hydra import compose, initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.errors import HydraException
+from hydra.types import RunMode
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from masgym.errors import MasgymError, UnknownName
+from mastrain.config import parse
+from mastrain.paths import configs_dir
+
+
+def compose_run(overrides: Sequence[str]) -> dict[str, Any]:
+    """The resolved config as plain values. Raises MasgymError; an unknown key names the nearest known one."""
+    GlobalHydra.instance().clear()
+    with initialize_config_dir(str(configs_dir()), version_base=None):
+        try:
+            return plain(compose("config", list(overrides)))
+        except (HydraException, OmegaConfBaseException) as error:
+            raise explain(error, overrides) from error
+
+
+def plain(config: DictConfig) -> dict[str, Any]:
+    return cast(dict[str, Any], OmegaConf.to_container(config, resolve=True, throw_on_missing=True))
+
+
+def explain(error: Exception, overrides: Sequence[str]) -> MasgymError:
+    """Hydra's error, with the nearest known key or option where one was not found."""
+    base = plain(compose("config"))
+    groups = {
+        path.name: sorted(f.stem for f in path.glob("*.yaml")) for path in configs_dir().iterdir() if path.is_dir()
+    }
+    keys = [*groups, *_keys(base)]
+    for override in overrides:
+        name, _, chosen = override.partition("=")
+        if name in groups and "," not in chosen and chosen not in groups[name]:
+            return UnknownName(name, chosen, groups[name])
+        if not name.startswith(("+", "~", "hydra")) and name not in keys:
+            return UnknownName("config key", name, keys)
+    return MasgymError(" ".join(str(error).split()))
+
+
+def _keys(config: Mapping[str, Any], at: str = "") -> list[str]:
+    found: list[str] = []
+    for key, inner in config.items():
+        found.append(f"{at}{key}")
+        if isinstance(inner, Mapping):
+            found += _keys(cast(Mapping[str, Any], inner), f"{at}{key}.")
+    return found
+
+
+@hydra.main(version_base=None, config_path=str(configs_dir()), config_name="config")
+def job(config: DictConfig) -> None:
+    data = plain(config)
+    if HydraConfig.get().mode == RunMode.MULTIRUN:
+        data["run_dir"] = str(Path(data["run_dir"]) / str(HydraConfig.get().job.num))
+    try:
+        parsed = parse(data)
+        from mastrain.main import main  # torch and trl: only now that the config is right
+
+        code = main(parsed, data)
+    except MasgymError as error:
+        sys.exit(_complain(error))
+    if code:
+        sys.exit(code)
+
+
+def _complain(error: MasgymError) -> int:
+    print(f"mastrain: {error}", file=sys.stderr)
+    return 2
+
+
+def cli() -> None:
+    arguments = sys.argv[1:]
+    overrides = [word for word in arguments if not word.startswith("-")]
+    if not {"-m", "--multirun", "--help", "-h", "--hydra-help"} & set(arguments):
+        try:
+            parse(compose_run(overrides))
+        except MasgymError as error:
+            sys.exit(_complain(error))
+        GlobalHydra.instance().clear()
+    job()
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("HYDRA_FULL_ERROR", "0")
+    cli()

@@ -1,0 +1,145 @@
+"""config -> Run: everything that a run is made of, checked in the order of what it costs."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import masgym
+from masgym.errors import BadValue
+from masgym.game import Game
+from masgym.registry import make_workflow
+from masgym.tools.driver import default_driver
+from masgym.types import JSON, Observation, value
+from mastrain import algorithms, chat
+from mastrain.algorithms import Algorithm
+from mastrain.config import RunConfig
+from mastrain.engines.base import Engine
+from mastrain.engines.transformers import TransformersEngine
+from mastrain.models import ModelSpec, load_model
+from mastrain.nano import Nano
+from mastrain.policies import policy_map, roles_of
+from mastrain.rollout import Team
+from mastrain.types import Prompt, Sampling
+from mastrain.updater import Updater, UpdateSettings
+from mastrain.warmstart import warm_start
+
+
+@value
+class Run:
+    """One run, ready to go. Engine and updaters hold the same model objects."""
+
+    config: RunConfig
+    folder: Path
+    game: Game
+    policies: Mapping[str, str]  # role -> policy
+    models: Mapping[str, Any]
+    tokenizers: Mapping[str, Any]
+    engine: Engine
+    updaters: Mapping[str, Updater]
+    algorithm: Algorithm
+    team: Team
+    identity: Mapping[str, JSON]
+
+
+def make_game(config: RunConfig) -> Game:
+    """The game of a config. Raises UnknownName and BadValue."""
+    env = config.env
+    game = masgym.game(
+        env.name,
+        workflow=make_workflow(config.workflow.name, **config.workflow.params),
+        T=env.T,
+        style=env.style,
+        alpha=env.alpha,
+        malformed=env.malformed,
+        outcome_only=env.outcome_only,
+        level=env.level,
+        **env.params,
+    )
+    idle = [agent for agent in game.agents if game.slot(agent) != "act"]
+    if env.outcome_only and config.algo.credit == "immediate" and idle:
+        raise BadValue(
+            f"env.outcome_only with algo.credit=immediate leaves {idle} without any signal: what they say does not "
+            "act on the world, so all of a group's rewards are equal. Use algo.credit=turn or episode."
+        )
+    return game
+
+
+def sampling_of(config: RunConfig) -> Sampling:
+    return Sampling(temperature=config.algo.temperature, max_new_tokens=config.model.max_new_tokens)
+
+
+def assemble(config: RunConfig, folder: Path, say: Callable[[str], None], fresh: bool = True) -> Run:
+    """Build all parts. `fresh`: models get their supervised start; else a checkpoint will fill them."""
+    game = make_game(config)
+    policies = policy_map(config.policies, game.roles)
+    loaded = {policy: load_model(model_spec(config)) for policy in roles_of(policies)}
+    models = {policy: model for policy, (model, _) in loaded.items()}
+    tokenizers = {policy: tokenizer for policy, (_, tokenizer) in loaded.items()}
+    if fresh and config.model.kind == "nano":
+        warm_start(game, roles_of(policies), models, tokenizers, config.model.warmstart, config.seed, say)
+    engine = TransformersEngine(
+        models, tokenizers, threads=config.engine.threads, max_batch_tokens=config.engine.max_batch_tokens
+    )
+    updaters = {p: Updater(p, models[p], tokenizers[p], update_settings(config), folder) for p in models}
+
+    def encode(policy: str, observation: Observation) -> Prompt:
+        return chat.encode(tokenizers[policy], observation.agent, observation.messages)
+
+    team = Team(
+        game=game,
+        engine=engine,
+        policies=policies,
+        encode=encode,
+        sampling=sampling_of(config),
+        run_calls=default_driver(),
+    )
+    return Run(
+        config=config,
+        folder=folder,
+        game=game,
+        policies=policies,
+        models=models,
+        tokenizers=tokenizers,
+        engine=engine,
+        updaters=updaters,
+        algorithm=algorithms.make(config.algo),
+        team=team,
+        identity=identity_of(game, policies, models),
+    )
+
+
+def identity_of(game: Game, policies: Mapping[str, str], models: Mapping[str, Any]) -> dict[str, JSON]:
+    """What a checkpoint must agree on with the run that loads it."""
+    shapes = {
+        p: f"{m.config.model_type}, {sum(x.numel() for x in m.parameters())} parameters" for p, m in models.items()
+    }
+    return {"game": game.spec(), "policies": dict(policies), "models": shapes}
+
+
+def model_spec(config: RunConfig) -> ModelSpec:
+    model = config.model
+    return ModelSpec(
+        source="nano" if model.kind == "nano" else str(model.path),
+        dtype=model.dtype,
+        gguf_file=model.gguf_file or "",
+        nano=Nano(hidden=model.hidden, layers=model.layers, heads=model.heads),
+        seed=config.seed,
+    )
+
+
+def update_settings(config: RunConfig) -> UpdateSettings:
+    algo = config.algo
+    return UpdateSettings(
+        lr=algo.lr,
+        schedule=algo.schedule,
+        warmup_steps=algo.warmup_steps,
+        total_steps=config.train.steps * algo.epochs * algo.mini_batches,
+        clip=algo.clip,
+        kl=algo.kl,
+        entropy=algo.entropy,
+        loss=algo.loss,
+        max_grad_norm=algo.max_grad_norm,
+        weight_decay=algo.weight_decay,
+        temperature=algo.temperature,
+        shared_prefix=algo.shared_prefix,
+    )

@@ -1,0 +1,206 @@
+"""The run's schema: Hydra's composed config -> one frozen value, checked once, before time is spent."""
+
+import types as python_types
+from collections.abc import Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+from masgym.errors import BadValue, UnknownName
+from masgym.types import JSON, Style, value
+
+T = TypeVar("T")
+
+
+@value
+class EnvConfig:
+    """Arguments of `masgym.game`; `params` are the domain's own fields."""
+
+    name: str
+    T: int
+    style: Style
+    alpha: float
+    malformed: float
+    outcome_only: bool
+    level: str | None
+    params: Mapping[str, JSON]
+
+
+@value
+class WorkflowConfig:
+    """A workflow by name, with its arguments."""
+
+    name: str
+    params: Mapping[str, JSON]
+
+
+@value
+class WarmstartConfig:
+    """Supervised start of the small model; `steps` is the knob for how good it starts."""
+
+    steps: int  # optimiser steps over all policies together: every workflow gets the same budget
+    batch: int
+    lr: float
+    corrupt: float  # share of demonstrations in which an adviser's proposal is corrupted
+    seed: int
+
+
+@value
+class ModelConfig:
+    """`nano` is made here; `pretrained` is a local folder or a hub id."""
+
+    kind: Literal["nano", "pretrained"]
+    path: str | None
+    gguf_file: str | None
+    dtype: Literal["float32", "bfloat16", "float16"]
+    hidden: int
+    layers: int
+    heads: int
+    max_new_tokens: int
+    style: Style  # what the env's style defaults to
+    warmstart: WarmstartConfig
+
+
+@value
+class PoliciesConfig:
+    """Who shares a model with whom: role -> policy."""
+
+    kind: Literal["shared", "per_role", "map"]
+    map: Mapping[str, str]  # for `map`; agents' roles to names of your choice
+
+
+@value
+class AlgoConfig:
+    """How candidates are sampled, scored and learned from. Method: STRONGER-MAS (arXiv 2510.11062)."""
+
+    name: str
+    branches: int
+    greedy_fraction: float
+    credit: Literal["immediate", "turn", "episode"]
+    normalise: bool  # divide advantages by the group's standard deviation
+    drop_zero_variance: bool
+    temperature: float
+    lr: float
+    schedule: Literal["constant", "linear", "cosine"]
+    warmup_steps: int
+    clip: float
+    kl: float
+    entropy: float
+    loss: Literal["group", "grpo", "dapo", "bnpo", "dr_grpo"]
+    epochs: int
+    mini_batches: int  # optimiser steps per epoch; split between groups, never inside one
+    micro_batch_tokens: int
+    max_grad_norm: float
+    weight_decay: float
+    shared_prefix: bool
+
+
+@value
+class EngineConfig:
+    """Where tokens are sampled."""
+
+    kind: Literal["transformers"]
+    threads: int  # worker threads of sampling
+    max_batch_tokens: int
+
+
+@value
+class TrainConfig:
+    """How long, and how often to look. All in steps: nothing depends on a clock."""
+
+    steps: int
+    tasks: int  # per step
+    eval_tasks: int  # held-out test tasks, before and after
+    validate_every: int  # steps between looks at validation tasks; 0 = never
+    validate_tasks: int
+    checkpoint_every: int
+    keep_checkpoints: int
+
+
+@value
+class RunConfig:
+    """One run."""
+
+    seed: int
+    run_dir: str
+    resume: str | None
+    torch_threads: int
+    env: EnvConfig
+    workflow: WorkflowConfig
+    model: ModelConfig
+    policies: PoliciesConfig
+    algo: AlgoConfig
+    engine: EngineConfig
+    train: TrainConfig
+
+
+def parse(data: Mapping[str, Any]) -> RunConfig:
+    """A plain mapping -> RunConfig. Raises UnknownName for a key that does not exist, BadValue for a bad value."""
+    config = _build(RunConfig, data, "")
+    check(config)
+    return config
+
+
+def check(config: RunConfig) -> None:
+    """What types cannot say. Raises BadValue."""
+    algo, train = config.algo, config.train
+    positive = {
+        "algo.temperature": algo.temperature,
+        "algo.lr": algo.lr,
+        "algo.epochs": algo.epochs,
+        "algo.mini_batches": algo.mini_batches,
+        "algo.micro_batch_tokens": algo.micro_batch_tokens,
+        "train.tasks": train.tasks,
+        "train.eval_tasks": train.eval_tasks,
+        "train.checkpoint_every": train.checkpoint_every,
+        "train.keep_checkpoints": train.keep_checkpoints,
+        "model.max_new_tokens": config.model.max_new_tokens,
+        "engine.threads": config.engine.threads,
+    }
+    for name, number in positive.items():
+        if number <= 0:
+            raise BadValue(f"{name} is {number}; it must be greater than 0.")
+    if algo.branches < 2:
+        raise BadValue(
+            f"algo.branches is {algo.branches}; {algo.name} compares candidates of a group with each other, "
+            "so it needs at least 2."
+        )
+    if not 0 <= algo.greedy_fraction <= 1:
+        raise BadValue(f"algo.greedy_fraction is {algo.greedy_fraction}; it is a share, from 0 to 1.")
+    if algo.mini_batches > train.tasks:
+        raise BadValue(f"algo.mini_batches is {algo.mini_batches}, more than train.tasks = {train.tasks}.")
+    if config.model.kind == "pretrained" and not config.model.path:
+        raise BadValue("model.path is missing; name a local folder or a hub id, e.g. model.path=Qwen/Qwen3-1.7B.")
+
+
+def _build(cls: type[T], data: Any, at: str) -> T:
+    if not isinstance(data, Mapping):
+        raise BadValue(f"{at or 'config'} is {data!r}; a mapping was expected.")
+    hints, names = get_type_hints(cls), [f.name for f in fields(cast(Any, cls))]
+    for key in data:
+        if key not in names:
+            raise UnknownName(f"config key {at + '.' if at else ''}{key}; its name", key, names)
+    missing = [f.name for f in fields(cast(Any, cls)) if f.name not in data and f.default is MISSING]
+    if missing:
+        raise BadValue(f"config key {at + '.' if at else ''}{missing[0]} is missing.")
+    return cls(**{name: _value(hints[name], data[name], f"{at}.{name}" if at else name) for name in names})
+
+
+def _value(kind: Any, given: Any, at: str) -> Any:
+    if is_dataclass(kind):
+        return _build(cast(type[Any], kind), given, at)
+    options = get_args(kind)
+    if get_origin(kind) is Literal:
+        if given not in options:
+            raise UnknownName(at, given, options)
+        return given
+    if get_origin(kind) in (Union, python_types.UnionType):
+        return None if given is None else _value(next(o for o in options if o is not type(None)), given, at)
+    if get_origin(kind) is not None:  # Mapping[str, ...]
+        if not isinstance(given, Mapping):
+            raise BadValue(f"{at} is {given!r}; a mapping was expected.")
+        return dict(given)
+    if kind is float and isinstance(given, int) and not isinstance(given, bool):
+        return float(given)
+    if not isinstance(given, kind) or (kind is int and isinstance(given, bool)):
+        raise BadValue(f"{at} is {given!r}, a {type(given).__name__}; a {kind.__name__} was expected.")
+    return given

@@ -1,0 +1,93 @@
+"""One run from its config to its table."""
+
+import signal
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from rich.console import Console
+
+from masgym.report import Report, table, to_json
+from mastrain import runlog
+from mastrain.assemble import assemble, make_game
+from mastrain.config import RunConfig, parse
+from mastrain.policies import policy_map
+from mastrain.progress import Progress
+from mastrain.trainer import evaluate_run, load, save, train
+
+
+class Interrupt:
+    """The first Ctrl-C asks to stop after the step, with a checkpoint; the second stops at once."""
+
+    def __init__(self, say: Console) -> None:
+        self.asked, self._say = False, say
+
+    def __call__(self, *_: Any) -> None:
+        if self.asked:
+            raise KeyboardInterrupt
+        self.asked = True
+        self._say.print("\nstopping after this step, then saving; Ctrl-C again stops at once", style="yellow")
+
+
+def main(config: RunConfig, data: Mapping[str, Any]) -> int:
+    """-> exit status: 0 done, 130 interrupted (a checkpoint is there). Raises MasgymError before time is spent."""
+    console = Console(soft_wrap=not sys.stdout.isatty())
+    resuming = config.resume is not None
+    if config.resume is not None:
+        folder = Path(config.resume)
+        data = runlog.read_config(folder)
+        config = parse(data)
+    else:
+        folder = Path(config.run_dir)
+    game = make_game(config)  # cheap checks first: names, ranges, roles
+    policy_map(config.policies, game.roles)
+    if not resuming:
+        runlog.create(folder, data)
+    torch.set_num_threads(config.torch_threads)
+    interrupt = Interrupt(console)
+    previous = signal.signal(signal.SIGINT, interrupt)
+    try:
+        return _run(config, folder, resuming, interrupt, console)
+    finally:
+        signal.signal(signal.SIGINT, previous)
+
+
+def _run(config: RunConfig, folder: Path, resuming: bool, interrupt: Interrupt, console: Console) -> int:
+    run = assemble(config, folder, say=console.print, fresh=not resuming)
+    done = load(run) if resuming else 0
+    log, settings = runlog.RunLog(folder, done), config.train
+    before_file = folder / "before.json"
+    console.print(f"[bold]{run.game.name}[/bold], policies {dict(run.policies)}, run folder {folder}")
+    with Progress(console, settings.steps, done) as progress:
+        before: dict[str, Report] = {}
+        if not resuming or not before_file.exists():
+            progress.stage("evaluating before training")
+            before = evaluate_run(run, settings.eval_tasks)
+            log.report("before.json", {name: to_json(report) for name, report in before.items()})
+        if not resuming:
+            save(run, 0)
+        done = train(run, log, done, lambda: interrupt.asked, progress.step)
+        if done < settings.steps:
+            console.print(f"stopped after step {done} of {settings.steps}; go on with: resume={folder}")
+            log.close()
+            return 130
+        progress.stage("evaluating after training")
+        after = evaluate_run(run, settings.eval_tasks)
+    log.report("after.json", {name: to_json(report) for name, report in after.items()})
+    log.close()
+    console.print(table(_rows(before, after), f"{run.game.name}: {settings.eval_tasks} held-out tasks"))
+    for what, where in (
+        ("checkpoints", folder / "checkpoints"),
+        ("metrics", folder / runlog.METRICS),
+        ("TensorBoard", folder / "tensorboard"),
+        ("resolved config", folder / runlog.CONFIG),
+    ):
+        console.print(f"{what:>16}: {where}")
+    return 0
+
+
+def _rows(before: Mapping[str, Report], after: Mapping[str, Report]) -> dict[str, Report]:
+    rows = {f"before, {name}": report for name, report in before.items()}
+    return rows | {f"after, {name}": report for name, report in after.items()}

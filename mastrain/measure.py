@@ -1,0 +1,67 @@
+"""Metrics of what was sampled: plain numbers, nothing that depends on a clock."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean
+
+from masgym.game import role_of
+from mastrain.types import Candidate, Episode, Event, Group
+
+
+def of_episodes(episodes: Sequence[Episode]) -> dict[str, float]:
+    """Outcomes, reward terms, malformed replies, tokens and failures of one step."""
+    events = [event for episode in episodes for event in episode.events]
+    candidates = [(event, c) for event in events for c in event.candidates]
+    out: dict[str, float] = {
+        "sample/success": fmean(e.final.success for e in episodes),  # along the continued branch: not the policy alone
+        "sample/turns": fmean(e.final.turn for e in episodes),
+        "sample/events": len(events),
+        "sample/candidates": len(candidates),
+        "sample/tokens": sum(len(x.ids) for _, c in candidates for x in c.completions.values()),
+        "sample/playout_tokens": sum(c.playout_tokens for _, c in candidates),
+    }
+    failures = Counter(f for event in events for f in event.failures)
+    failures.update(e.failure for e in episodes if e.failure)
+    out["sample/failures"] = sum(failures.values())
+    out |= {f"failure/{name}": count for name, count in sorted(failures.items())}
+    return out | _of_roles(candidates)
+
+
+def of_groups(groups: Sequence[Group]) -> dict[str, float]:
+    """Group statistics; groups without variance teach nothing, their share is always logged."""
+    by_role: dict[str, list[bool]] = {}
+    for group in groups:
+        flat = max(group.rewards) == min(group.rewards)
+        by_role.setdefault(role_of(group.actions[0].members[0]), []).append(flat)
+    every = [flat for flats in by_role.values() for flat in flats]
+    return {
+        "groups/count": len(groups),
+        "groups/zero_variance": fmean(every) if every else 0.0,
+        **{f"groups/zero_variance/{role}": fmean(flats) for role, flats in by_role.items()},
+    }
+
+
+def average(rows: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    """The mean of each name over the rows that have it."""
+    found: dict[str, list[float]] = {}
+    for row in rows:
+        for name, number in row.items():
+            found.setdefault(name, []).append(number)
+    return {name: fmean(numbers) for name, numbers in found.items()}
+
+
+def _of_roles(candidates: Sequence[tuple[Event, Candidate]]) -> dict[str, float]:
+    rows: list[dict[str, float]] = []
+    for _, candidate in candidates:
+        for agent, reward in candidate.transition.rewards.items():
+            role, effect = role_of(agent), candidate.transition.effects[agent]
+            rows.append(
+                {
+                    f"{role}/reward": candidate.scores[agent],
+                    f"{role}/malformed": float(effect.malformed),
+                    f"{role}/reply_tokens": len(candidate.completions[agent].ids),
+                    f"{role}/truncated": float(candidate.completions[agent].finish == "length"),
+                    **{f"{role}/term/{name}": term for name, term in reward.local.items()},
+                }
+            )
+    return average(rows)

@@ -1,0 +1,26 @@
+"""role -> policy: who shares a model with whom."""
+
+from collections.abc import Mapping, Sequence
+
+from masgym.errors import BadValue, UnknownName
+from mastrain.config import PoliciesConfig
+
+
+def policy_map(config: PoliciesConfig, roles: Sequence[str]) -> dict[str, str]:
+    """Every role of a game -> its policy. Raises UnknownName for a role that is not there, BadValue for a missing one."""
+    if config.kind == "shared":
+        return dict.fromkeys(roles, "shared")
+    if config.kind == "per_role":
+        return {role: role for role in roles}
+    for role in config.map:
+        if role not in roles:
+            raise UnknownName("role in policies.map", role, roles)
+    left_out = [role for role in roles if role not in config.map]
+    if left_out:
+        raise BadValue(f"policies.map says no policy for {left_out}; this workflow's roles are {list(roles)}.")
+    return {role: config.map[role] for role in roles}
+
+
+def roles_of(policies: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """policy -> its roles."""
+    return {p: tuple(r for r, q in policies.items() if q == p) for p in dict.fromkeys(policies.values())}

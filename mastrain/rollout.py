@@ -1,0 +1,157 @@
+"""One coroutine per episode. Coroutines await only the engine and tools.
+
+Every draw is keyed by (seed, step, task, episode, path, ...): the order of completion changes nothing.
+"""
+
+import hashlib
+import json
+from asyncio import gather
+from collections.abc import Callable, Mapping
+from typing import Literal
+
+from masgym.game import Game, role_of
+from masgym.rng import Key, keyed
+from masgym.tools.driver import RunCalls, step
+from masgym.types import Observation, State, Task, Transition, value
+from mastrain.engines.base import Engine, Request, SamplingFailed
+from mastrain.types import Candidate, Completion, Episode, Event, Prompt, Sampling
+
+Credit = Literal["immediate", "turn", "episode"]
+
+
+@value
+class Team:
+    """The game, who answers for each role, and how."""
+
+    game: Game
+    engine: Engine
+    policies: Mapping[str, str]  # role -> policy
+    encode: Callable[[str, Observation], Prompt]  # (policy, observation) -> prompt
+    sampling: Sampling
+    run_calls: RunCalls
+
+    def prompt(self, state: State, agent: str) -> Prompt:
+        return self.encode(self.policies[role_of(agent)], self.game.observe(state, agent))
+
+    async def sample(self, prompt: Prompt, n: int, key: Key) -> tuple[Completion, ...]:
+        policy = self.policies[role_of(prompt.agent)]
+        request = Request(policy=policy, prompt=prompt, n=n, key=key, sampling=self.sampling)
+        return await self.engine.sample(request)
+
+
+@value
+class TreeSettings:
+    """AT-GRPO's tree (STRONGER-MAS, arXiv 2510.11062). `greedy_fraction` below 1 and credits other than
+    `immediate` are ours."""
+
+    branches: int
+    greedy_fraction: float
+    credit: Credit
+
+
+async def tree(team: Team, task: Task, key: Key, settings: TreeSettings) -> Episode:
+    """From each state, for its active set: sample candidates on the SAME prompts, score each, go on along one.
+
+    Departures from the paper: 1. an event may have several members (candidate c joins every member's c-th output);
+    2. a candidate that cannot be sampled or scored is dropped, named and counted; an event left with none ends
+    the episode by that name.
+    """
+    game, episode = team.game, int(key[-1])
+    state, events, failure = game.initial(task), list[Event](), ""
+    while members := game.active(state):
+        at = (*key, len(events))
+        prompts = {agent: team.prompt(state, agent) for agent in members}
+        try:
+            replies = await gather(*(team.sample(prompts[agent], settings.branches, at) for agent in members))
+        except SamplingFailed as failed:
+            failure = failed.outcome
+            break
+        joint = [dict(zip(members, outputs, strict=True)) for outputs in zip(*replies, strict=True)]
+        played = await gather(
+            *(play(team, state, outputs, (*at, c), c, settings.credit) for c, outputs in enumerate(joint)),
+            return_exceptions=True,
+        )
+        candidates = tuple(c for c in played if isinstance(c, Candidate))
+        failures = tuple(_outcome(c) for c in played if isinstance(c, BaseException))
+        if not candidates:
+            failure = failures[0]
+            break
+        chosen = follow(candidates, at, settings.greedy_fraction)
+        events.append(
+            Event(
+                key=at,
+                task=task,
+                episode=episode,
+                turn=state.turn,
+                state_id=state_id(state),
+                members=members,
+                prompts=prompts,
+                candidates=candidates,
+                chosen=chosen,
+                failures=failures,
+            )
+        )
+        state = candidates[chosen].transition.state
+    return Episode(key=key, task=task, events=tuple(events), final=state, failure=failure)
+
+
+async def play(
+    team: Team, state: State, completions: Mapping[str, Completion], key: Key, index: int, credit: Credit
+) -> Candidate:
+    """Score one candidate: its own transition and, for `turn` and `episode`, a playout that is thrown away."""
+    first = last = await _step(team, state, completions)
+    value, tokens, depth = 0.0, 0, 0
+    while (members := team.game.active(last.state)) and _plays_on(credit, state, last.state):
+        at = (*key, depth)
+        prompts = [team.prompt(last.state, agent) for agent in members]
+        replies = await gather(*(team.sample(prompt, 1, at) for prompt in prompts))
+        last = await _step(team, last.state, {a: r[0] for a, r in zip(members, replies, strict=True)})
+        value += last.gain + last.penalty
+        tokens += sum(len(reply[0].ids) for reply in replies)
+        depth += 1
+    return Candidate(
+        index=index,
+        completions=completions,
+        transition=first,
+        scores=scores(first, value, credit),
+        playout_tokens=tokens,
+    )
+
+
+def scores(first: Transition, playout: float, credit: Credit) -> dict[str, float]:
+    """Member -> reward. `immediate`: the published form (Eq. 3). Else the return form: gain and the malformed costs
+    of all members, then and in the playout, plus the member's own local terms."""
+    if credit == "immediate":
+        return {agent: first.published(agent) for agent in first.rewards}
+    shared = first.gain + first.penalty + playout
+    return {agent: shared + sum(terms.local.values()) for agent, terms in first.rewards.items()}
+
+
+def follow(candidates: tuple[Candidate, ...], at: Key, greedy_fraction: float) -> int:
+    """Position of the candidate to go on along: the best one (ties by a keyed draw), or one drawn uniformly."""
+    rng = keyed(*at, "follow")
+    if rng.random() >= greedy_fraction:
+        return int(rng.integers(len(candidates)))
+    means = [sum(c.scores.values()) / len(c.scores) for c in candidates]
+    best = [i for i, mean in enumerate(means) if mean == max(means)]
+    return best[int(rng.integers(len(best)))]
+
+
+def state_id(state: State) -> str:
+    """A hash of (task, log): equal states have equal ids."""
+    text = json.dumps([state.task.id, [[dict(outputs), repr(results)] for outputs, results in state.log]])
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def _plays_on(credit: Credit, start: State, now: State) -> bool:
+    return credit == "episode" or (credit == "turn" and now.turn == start.turn)
+
+
+async def _step(team: Team, state: State, completions: Mapping[str, Completion]) -> Transition:
+    return await step(team.game, state, {a: c.text for a, c in completions.items()}, team.run_calls)
+
+
+def _outcome(error: BaseException) -> str:
+    if isinstance(error, SamplingFailed):
+        return error.outcome
+    raise error
