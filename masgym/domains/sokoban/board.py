@@ -11,6 +11,7 @@ from masgym.types import value
 
 FLOOR = "-"  # printed; a space is read as well
 _SYMBOLS = "#- .$*@+"
+MOST_BOXES = 10  # the assignment of boxes to goals (solver.py) takes 2 ** boxes steps
 
 
 @value
@@ -106,6 +107,8 @@ def fault(rows: Sequence[str]) -> tuple[int, str] | None:
             0,
             f"the level has {boxes} boxes and {goals} goals; as many of one as of the other are needed, at least 1",
         )
+    if boxes > MOST_BOXES:
+        return 0, f"the level has {boxes} boxes; at most {MOST_BOXES} are supported"
     return _fault_of_shape(rows)
 
 

@@ -1,8 +1,9 @@
-"""Boxoban level files: levels of equally long rows under headings `; N`, a space for floor.
+r"""Boxoban level files: levels of equally long rows under headings `; N`, a space for floor.
 
 The shipped file was made by
 
-    python -c "from masgym.domains.sokoban.boxoban import *; print(level_text(generated(30)), end='')"
+    python -c "from masgym.domains.sokoban.boxoban import *; print(level_text(generated(40)), end='')" \
+        > envs_data/sokoban/boxoban_style.txt
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -55,7 +56,7 @@ def level_text(levels: Iterable[Rows]) -> str:
 
 
 def generated(count: int) -> Iterator[Rows]:
-    """Levels like Boxoban's: 10 x 10, here with 3 and 4 boxes in turn, 8 or more pushes, at most 100 moves."""
+    """Levels like Boxoban's: 10 x 10, here with 3 and 4 boxes in turn, 12 or more pushes, at most 120 moves."""
     for number in range(count):
         yield _generated(number)
 
@@ -63,7 +64,7 @@ def generated(count: int) -> Iterator[Rows]:
 def _generated(number: int) -> Rows:
     for attempt in range(1000):
         rng = keyed("boxoban_style", number, attempt)
-        made = generate(rng, size=10, boxes=3 + number % 2, walls=0.3, min_pushes=8, max_pushes=None, moves=100)
+        made = generate(rng, size=10, boxes=3 + number % 2, walls=0.3, min_pushes=12, max_pushes=None, moves=120)
         if made:
             return made.content["board"]
     raise UnsolvableTask(f"level {number} did not come in 1000 draws.")

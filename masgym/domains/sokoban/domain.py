@@ -6,7 +6,7 @@ from typing import Any
 
 from masgym.domains.moves import GRAMMAR, Malformed, parse_moves
 from masgym.domains.sokoban import boxoban
-from masgym.domains.sokoban.board import Position, fault, move, parse, play, text_rows
+from masgym.domains.sokoban.board import MOST_BOXES, Position, fault, move, parse, play, text_rows
 from masgym.domains.sokoban.generator import generate
 from masgym.domains.sokoban.solver import fewest_moves, is_small, next_push, pushes_left
 from masgym.errors import BadValue, UnknownName
@@ -16,9 +16,17 @@ from masgym.types import Effect, Slot, Style, Task, ToolCall, ToolResult, value
 LEVELS: dict[str, dict[str, Any]] = {
     "easy": {"size": 6, "boxes": 1, "min_pushes": 2, "max_pushes": 3},
     "medium": {"size": 7, "boxes": 2, "min_pushes": 4, "max_pushes": 7},
-    "hard": {"size": 8, "boxes": 3, "min_pushes": 8, "max_pushes": None},
+    "hard": {"size": 7, "boxes": 3, "min_pushes": 8, "max_pushes": None},
 }
 
+_RANGES = {  # field -> (least, most)
+    "size": (5, 20),
+    "boxes": (1, MOST_BOXES),
+    "min_pushes": (1, 10**6),
+    "moves_per_turn": (1, 1000),
+    "turns": (1, 10**6),
+    "seed": (0, 2**63 - 1),
+}
 _ACT = {"format": 0.1, "legal": 0.1, "no_deadlock": 0.8}
 _WEIGHTS: dict[str, dict[str, float]] = {
     "act": _ACT,
@@ -52,7 +60,7 @@ class Sokoban:
 
     size: int = 6  # rows and columns, the border of walls included
     boxes: int = 1
-    walls: float = 0.15  # probability that an inner cell is a wall
+    walls: float = 0.2  # probability that an inner cell is a wall
     min_pushes: int = 2  # fewest pushes of a solution
     max_pushes: int | None = None
     moves_per_turn: int = 4
@@ -62,16 +70,15 @@ class Sokoban:
 
     def __post_init__(self) -> None:
         """Raises BadValue for arguments that no level can meet, BadFile for a file that is no level file."""
-        for name, least in (("size", 5), ("boxes", 1), ("min_pushes", 1), ("moves_per_turn", 1), ("turns", 1)):
-            _check_whole(name, getattr(self, name), least)
-        _check_whole("seed", self.seed, 0)
-        if self.size > 20 or not 0 <= self.walls <= 0.5:
-            raise BadValue(f"size is {self.size}, walls {self.walls}; size is at most 20, walls between 0 and 0.5.")
+        for name, (least, most) in _RANGES.items():
+            _check_whole(name, getattr(self, name), least, most)
+        if not 0 <= self.walls <= 0.5:
+            raise BadValue(f"walls is {self.walls}; a probability between 0 and 0.5 was expected.")
         room = round((self.size - 2) ** 2 * (1 - self.walls))
         if 3 * self.boxes > room:
             raise BadValue(f"{self.boxes} boxes do not fit: size {self.size} with walls {self.walls} has {room} cells.")
         if self.max_pushes is not None:
-            _check_whole("max_pushes", self.max_pushes, self.min_pushes)
+            _check_whole("max_pushes", self.max_pushes, self.min_pushes, 10**6)
         if self.min_pushes > self.turns * self.moves_per_turn:
             raise BadValue(f"min_pushes is {self.min_pushes}; {self.turns} turns of {self.moves_per_turn} are fewer.")
         if self.file is not None:
@@ -179,9 +186,9 @@ def _alive(position: Position) -> bool:
     return pushes_left(position) is not None
 
 
-def _check_whole(name: str, given: object, least: int) -> None:
-    if not isinstance(given, int) or isinstance(given, bool) or given < least:
-        raise BadValue(f"{name} is {given!r}; a whole number of at least {least} was expected.")
+def _check_whole(name: str, given: object, least: int, most: int) -> None:
+    if not isinstance(given, int) or isinstance(given, bool) or not least <= given <= most:
+        raise BadValue(f"{name} is {given!r}; a whole number from {least} to {most} was expected.")
 
 
 def _position(task: Task) -> Position:

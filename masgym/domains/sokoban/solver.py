@@ -148,9 +148,9 @@ def _pushes(layout: Layout, boxes: int, region: int) -> Iterator[tuple[int, Node
 def _walks_and_pushes(layout: Layout, boxes: int, player: int) -> Iterator[tuple[int, Node, Step]]:
     """(moves, boxes and player after them, the push) of each push that the player can walk to."""
     free = layout.floor & ~boxes
-    directions = deltas(layout.width).items()
+    beside = boxes << 1 | boxes >> 1 | boxes << layout.width | boxes >> layout.width
     for walked, front in enumerate(_fronts(player, free, layout.width)):
-        for step, delta in directions:
+        for step, delta in deltas(layout.width).items() if front & beside else ():
             for box in cells(boxes & shift(front, delta) & shift(free, -delta)):
                 yield walked + 1, (boxes ^ (box | shift(box, delta)), box), (shift(box, -delta), step)
 
