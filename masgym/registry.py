@@ -104,37 +104,56 @@ def game(
     )
 
 
-def make(name: str, *, render_mode: str | None = None, max_cycles: int | None = None, **options: Any) -> OrderEnforcing:
-    """The AEC environment of `game(name, **options)`. `max_cycles` is PettingZoo's word for T."""
-    return aec(_game(name, max_cycles, options), render_mode)
+def make(
+    name: str,
+    workflow: str | Workflow = "pair",
+    *,
+    render_mode: str | None = None,
+    max_cycles: int | None = None,
+    **options: Any,
+) -> OrderEnforcing:
+    """The AEC environment of `game(name, workflow, **options)`. `max_cycles` is PettingZoo's word for T."""
+    return aec(_game(name, workflow, max_cycles, options), render_mode)
 
 
-def raw_env(name: str, *, render_mode: str | None = None, max_cycles: int | None = None, **options: Any) -> RawAEC:
+def raw_env(
+    name: str,
+    workflow: str | Workflow = "pair",
+    *,
+    render_mode: str | None = None,
+    max_cycles: int | None = None,
+    **options: Any,
+) -> RawAEC:
     """As `make`, without the wrapper that checks the order of calls."""
-    return RawAEC(_game(name, max_cycles, options), render_mode)
+    return RawAEC(_game(name, workflow, max_cycles, options), render_mode)
 
 
 def parallel_env(
-    name: str, *, render_mode: str | None = None, max_cycles: int | None = None, **options: Any
+    name: str,
+    workflow: str | Workflow = "pair",
+    *,
+    render_mode: str | None = None,
+    max_cycles: int | None = None,
+    **options: Any,
 ) -> Parallel:
-    """The Parallel environment of `game(name, **options)`."""
-    return Parallel(_game(name, max_cycles, options), render_mode)
+    """The Parallel environment of `game(name, workflow, **options)`."""
+    return Parallel(_game(name, workflow, max_cycles, options), render_mode)
 
 
 def single_env(
-    name: str, *, render_mode: str | None = None, workflow: str | Workflow = "solo", **options: Any
+    name: str, workflow: str | Workflow = "solo", *, render_mode: str | None = None, **options: Any
 ) -> Single:
-    """The Gymnasium environment of `game(name, "solo", **options)`."""
-    return Single(_game(name, None, {**options, "workflow": workflow}), render_mode)
+    """The Gymnasium environment of `game(name, workflow, **options)`; its workflow has one agent."""
+    return Single(game(name, workflow, **options), render_mode)
 
 
-def _game(name: str, max_cycles: int | None, options: dict[str, Any]) -> Game:
+def _game(name: str, workflow: str | Workflow, max_cycles: int | None, options: dict[str, Any]) -> Game:
     if max_cycles is None:
-        return game(name, **options)
+        return game(name, workflow, **options)
     if options.get("T", max_cycles) != max_cycles:
         raise BadValue(f"T is {options['T']} and max_cycles {max_cycles}; they mean the same, so give one of them.")
     wanted: dict[str, Any] = {**options, "T": max_cycles}
-    return game(name, **wanted)
+    return game(name, workflow, **wanted)
 
 
 def _domain(name: str, turns: int, level: str | None, given: dict[str, JSON]) -> Domain:

@@ -1,6 +1,6 @@
 """What the three faces share: task choice, observations, infos, rendering, snapshots. Each face only translates."""
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from masgym.errors import BadSnapshot, BadValue, UnknownName
@@ -22,16 +22,19 @@ class Face:
             raise UnknownName("render mode", render_mode, RENDER_MODES)
         self.game = game
         self.render_mode = render_mode
-        self.metadata: dict[str, Any] = {"name": f"{game.domain.name}_v0", "render_modes": list(RENDER_MODES)}
+        self.metadata: dict[str, Any] = {
+            "name": f"{game.domain.name}_v0",
+            "render_modes": list(RENDER_MODES),
+            "render_fps": 4,
+        }
         self.state_space = UnicodeText()
         self._run = default_driver().run
         self._now: Snapshot | None = None
         self._index = -1  # of the last task
         self._seen: dict[str, Observation] = {}  # of the present state
-        self._legal: dict[str, tuple[str, ...]] = {}  # replies for the action spaces' samples
         # each space is made once: it has to stay the same object, or seeding it would have no effect
         self.observation_spaces: dict[str, Any] = {a: observation_space() for a in game.agents}
-        self.action_spaces: dict[str, Any] = {a: UnicodeText(self._examples(a)) for a in game.agents}
+        self.action_spaces: dict[str, Any] = {a: UnicodeText(partial(plausible, game, a)) for a in game.agents}
 
     @property
     def now(self) -> Snapshot:
@@ -124,15 +127,6 @@ class Face:
         """(terminated, truncated)"""
         return self.now.state.ended == "done", self.now.state.ended == "T"
 
-    def _examples(self, agent: str) -> Callable[[], tuple[str, ...]]:
-        def examples() -> tuple[str, ...]:
-            if agent not in self._legal:
-                world = self.game.initial(self.game.domain.tasks.get("train", 0)).world
-                self._legal[agent] = self.game.domain.legal(world, self.game.slot(agent))
-            return self._legal[agent]
-
-        return examples
-
     def _space(self, spaces: dict[str, Any], agent: str) -> Any:
         self.game.slot(agent)  # raises UnknownName
         return spaces[agent]
@@ -148,6 +142,14 @@ class Face:
             f", over: {state.ended}" if state.ended else ""
         )
         return "\n".join([head, self.game.domain.render(state.world, "full"), *said])
+
+
+def plausible(game: Game, agent: str) -> tuple[str, ...]:
+    """The legal replies of `agent` at the start of a few tasks."""
+    source, slot = game.domain.tasks, game.slot(agent)
+    size = source.size("train")
+    worlds = [game.initial(source.get("train", i)).world for i in range(4 if size is None else min(4, size))]
+    return tuple(dict.fromkeys(reply for world in worlds for reply in game.domain.legal(world, slot)))
 
 
 def reward_terms(transition: Transition | None, agent: str) -> dict[str, JSON]:

@@ -19,12 +19,13 @@ class UnicodeText(spaces.Text):
     def __init__(self, examples: Callable[[], tuple[str, ...]] = tuple, *, max_length: int = MAX_LENGTH) -> None:
         super().__init__(max_length, min_length=0, charset=string.printable)
         self._examples = examples
+        self._found: tuple[str, ...] | None = None  # what `examples` gave, asked once
 
     def sample(self, mask: Any = None, probability: Any = None) -> str:
         """A plausible reply. Text has no mask: both arguments must be None."""
         if mask is not None or probability is not None:
             raise ValueError("UnicodeText samples without a mask and without probabilities.")
-        examples = self._examples()
+        examples = self._found = self._examples() if self._found is None else self._found
         if examples:
             return " ".join(examples[i] for i in self.np_random.integers(len(examples), size=self._few()))
         return "".join(self.character_list[i] for i in self.np_random.integers(len(self.characters), size=20))
@@ -44,8 +45,6 @@ class UnicodeText(spaces.Text):
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, UnicodeText) and other.max_length == self.max_length
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 def observation_space() -> spaces.Dict:
