@@ -185,8 +185,9 @@ class TestEffect:
     def test_a_blocked_first_move_says_so(self):
         assert effect("act", "R U").note == "its first move, R, was blocked"
 
-    def test_reaching_the_goal_ends_the_list(self):
-        made = effect("act", "R R U", ["@.G", "..."])
+    @pytest.mark.parametrize("reply", ["R R", "R R U", "R R D", "R R L L"])  # U is blocked there; D and L are not
+    def test_reaching_the_goal_ends_the_list(self, reply):
+        made = effect("act", reply, ["@.G", "..."])
         assert made.done
         assert made.right
         assert made.terms == {"format": 1, "legal": 1, "on_shortest": 1}
