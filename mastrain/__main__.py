@@ -1,5 +1,6 @@
 """`python -m mastrain env=sokoban`: Hydra's command line over `configs/`."""
 
+import difflib
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -17,6 +18,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from masgym.errors import MasgymError, UnknownName
 from mastrain.config import parse
+from mastrain.games import check_names
 from mastrain.paths import configs_dir
 
 
@@ -40,13 +42,14 @@ def explain(error: Exception, overrides: Sequence[str]) -> MasgymError:
     groups = {
         path.name: sorted(f.stem for f in path.glob("*.yaml")) for path in configs_dir().iterdir() if path.is_dir()
     }
-    keys = [*groups, *_keys(base)]
+    keys = list(dict.fromkeys([*groups, *_keys(base)]))
     for override in overrides:
         name, _, chosen = override.partition("=")
         if name in groups and "," not in chosen and chosen not in groups[name]:
             return UnknownName(name, chosen, groups[name])
         if not name.startswith(("+", "~", "hydra")) and name not in keys:
-            return UnknownName("config key", name, keys)
+            siblings = [key for key in keys if key.rpartition(".")[0] == name.rpartition(".")[0]]
+            return UnknownName("config key", name, siblings or difflib.get_close_matches(name, keys, n=5) or groups)
     return MasgymError(" ".join(str(error).split()))
 
 
@@ -66,6 +69,7 @@ def job(config: DictConfig) -> None:
         data["run_dir"] = str(Path(data["run_dir"]) / str(HydraConfig.get().job.num))
     try:
         parsed = parse(data)
+        check_names(parsed)
         from mastrain.main import main  # torch and trl: only now that the config is right
 
         code = main(parsed, data)

@@ -4,10 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import masgym
-from masgym.errors import BadValue
 from masgym.game import Game
-from masgym.registry import make_workflow
 from masgym.tools.driver import default_driver
 from masgym.types import JSON, Observation, value
 from mastrain import algorithms, chat
@@ -15,6 +12,7 @@ from mastrain.algorithms import Algorithm
 from mastrain.config import RunConfig
 from mastrain.engines.base import Engine
 from mastrain.engines.transformers import TransformersEngine
+from mastrain.games import make_game
 from mastrain.models import ModelSpec, load_model
 from mastrain.nano import Nano
 from mastrain.policies import policy_map, roles_of
@@ -39,29 +37,6 @@ class Run:
     algorithm: Algorithm
     team: Team
     identity: Mapping[str, JSON]
-
-
-def make_game(config: RunConfig) -> Game:
-    """The game of a config. Raises UnknownName and BadValue."""
-    env = config.env
-    game = masgym.game(
-        env.name,
-        workflow=make_workflow(config.workflow.name, **config.workflow.params),
-        T=env.T,
-        style=env.style,
-        alpha=env.alpha,
-        malformed=env.malformed,
-        outcome_only=env.outcome_only,
-        level=env.level,
-        **env.params,
-    )
-    idle = [agent for agent in game.agents if game.slot(agent) != "act"]
-    if env.outcome_only and config.algo.credit == "immediate" and idle:
-        raise BadValue(
-            f"env.outcome_only with algo.credit=immediate leaves {idle} without any signal: what they say does not "
-            "act on the world, so all of a group's rewards are equal. Use algo.credit=turn or episode."
-        )
-    return game
 
 
 def sampling_of(config: RunConfig) -> Sampling:

@@ -10,6 +10,8 @@ from masgym.types import JSON, Style, value
 
 T = TypeVar("T")
 
+REFUSED = ("top_k", "top_p", "min_p", "typical_p", "repetition_penalty", "frequency_penalty", "presence_penalty")
+
 
 @value
 class EnvConfig:
@@ -65,7 +67,7 @@ class PoliciesConfig:
     """Who shares a model with whom: role -> policy."""
 
     kind: Literal["shared", "per_role", "map"]
-    map: Mapping[str, str]  # for `map`; agents' roles to names of your choice
+    map: Mapping[str, str] | None  # for `map`: roles to policies' names of your choice
 
 
 @value
@@ -177,8 +179,13 @@ def _build(cls: type[T], data: Any, at: str) -> T:
         raise BadValue(f"{at or 'config'} is {data!r}; a mapping was expected.")
     hints, names = get_type_hints(cls), [f.name for f in fields(cast(Any, cls))]
     for key in data:
+        if key in REFUSED:
+            raise BadValue(
+                f"{at}.{key} is refused: it would change what is sampled but not the log-probs that are trained on. "
+                "Leave it out; temperature is the one knob."
+            )
         if key not in names:
-            raise UnknownName(f"config key {at + '.' if at else ''}{key}; its name", key, names)
+            raise UnknownName(f"key of {at or 'the config'}", key, names)
     missing = [f.name for f in fields(cast(Any, cls)) if f.name not in data and f.default is MISSING]
     if missing:
         raise BadValue(f"config key {at + '.' if at else ''}{missing[0]} is missing.")

@@ -11,9 +11,9 @@ from rich.console import Console
 
 from masgym.report import Report, table, to_json
 from mastrain import runlog
-from mastrain.assemble import assemble, make_game
+from mastrain.assemble import assemble
 from mastrain.config import RunConfig, parse
-from mastrain.policies import policy_map
+from mastrain.games import check_names
 from mastrain.progress import Progress
 from mastrain.trainer import evaluate_run, load, save, train
 
@@ -41,8 +41,7 @@ def main(config: RunConfig, data: Mapping[str, Any]) -> int:
         config = parse(data)
     else:
         folder = Path(config.run_dir)
-    game = make_game(config)  # cheap checks first: names, ranges, roles
-    policy_map(config.policies, game.roles)
+    check_names(config)  # before time is spent
     if not resuming:
         runlog.create(folder, data)
     torch.set_num_threads(config.torch_threads)

@@ -7,18 +7,19 @@ from mastrain.config import PoliciesConfig
 
 
 def policy_map(config: PoliciesConfig, roles: Sequence[str]) -> dict[str, str]:
-    """Every role of a game -> its policy. Raises UnknownName for a role that is not there, BadValue for a missing one."""
+    """Each role -> its policy. Raises UnknownName for a role that is not there, BadValue for one left out."""
     if config.kind == "shared":
         return dict.fromkeys(roles, "shared")
     if config.kind == "per_role":
         return {role: role for role in roles}
-    for role in config.map:
+    chosen = config.map or {}
+    for role in chosen:
         if role not in roles:
             raise UnknownName("role in policies.map", role, roles)
-    left_out = [role for role in roles if role not in config.map]
+    left_out = [role for role in roles if role not in chosen]
     if left_out:
         raise BadValue(f"policies.map says no policy for {left_out}; this workflow's roles are {list(roles)}.")
-    return {role: config.map[role] for role in roles}
+    return {role: chosen[role] for role in roles}
 
 
 def roles_of(policies: Mapping[str, str]) -> dict[str, tuple[str, ...]]:

@@ -1,0 +1,36 @@
+"""config -> Game, without torch: wrong names and ranges are told at once."""
+
+import masgym
+from masgym.errors import BadValue
+from masgym.game import Game
+from masgym.registry import make_workflow
+from mastrain.config import RunConfig
+from mastrain.policies import policy_map
+
+
+def check_names(config: RunConfig) -> None:
+    """Raises UnknownName and BadValue for an env, workflow, option or role that does not exist."""
+    policy_map(config.policies, make_game(config).roles)
+
+
+def make_game(config: RunConfig) -> Game:
+    """The game of a config. Raises UnknownName and BadValue."""
+    env = config.env
+    game = masgym.game(
+        env.name,
+        workflow=make_workflow(config.workflow.name, **config.workflow.params),
+        T=env.T,
+        style=env.style,
+        alpha=env.alpha,
+        malformed=env.malformed,
+        outcome_only=env.outcome_only,
+        level=env.level,
+        **env.params,
+    )
+    idle = [agent for agent in game.agents if game.slot(agent) != "act"]
+    if env.outcome_only and config.algo.credit == "immediate" and idle:
+        raise BadValue(
+            f"env.outcome_only with algo.credit=immediate leaves {idle} without any signal: what they say does not "
+            "act on the world, so all of a group's rewards are equal. Use algo.credit=turn or episode."
+        )
+    return game

@@ -1,0 +1,119 @@
+"""Every config composes and instantiates; what is wrong is told before time is spent."""
+
+import itertools
+import subprocess
+import sys
+
+import pytest
+
+from masgym.errors import BadValue, MasgymError, UnknownName
+from mastrain import algorithms
+from mastrain.__main__ import compose_run
+from mastrain.config import parse
+from mastrain.games import check_names, make_game
+from mastrain.paths import configs_dir
+from mastrain.policies import policy_map, roles_of
+
+
+def instantiate(overrides):
+    config = parse(compose_run(overrides))
+    check_names(config)
+    algorithms.make(config.algo)
+
+
+def options(group):
+    return sorted(path.stem for path in (configs_dir() / group).glob("*.yaml"))
+
+
+GROUPS = sorted(path.name for path in configs_dir().iterdir() if path.is_dir())
+EXTRA = {"pretrained": ["model.path=somewhere"], "map": ["policies.map={tool: a, actor: a}"]}
+
+
+@pytest.mark.parametrize("choice", [f"{group}={option}" for group in GROUPS for option in options(group)])
+def test_every_option_composes_and_instantiates(choice):
+    instantiate([choice, *EXTRA.get(choice.partition("=")[2], [])])
+
+
+@pytest.mark.parametrize(("env", "workflow"), list(itertools.product(options("env"), options("workflow"))))
+def test_every_env_with_every_workflow(env, workflow):
+    game = make_game(parse(compose_run([f"env={env}", f"workflow={workflow}"])))
+    assert game.domain.name == env
+    assert game.workflow.name == workflow
+    assert game.style == "compact"
+
+
+def test_presets_are_short():
+    for path in configs_dir().glob("*/*.yaml"):
+        assert len(path.read_text().splitlines()) < 30, path
+
+
+@pytest.mark.parametrize(
+    ("override", "error", "says"),
+    [
+        ("env=sokobn", UnknownName, "Did you mean 'sokoban'"),
+        ("workflow=trio", UnknownName, "Known: "),
+        ("train.step=3", UnknownName, "Did you mean 'train.steps'"),
+        ("trin.steps=3", UnknownName, "Did you mean 'train.steps'"),
+        ("+train.stepz=3", UnknownName, "Did you mean 'steps'"),
+        ("+env.params.walz=0.3", UnknownName, "Did you mean 'walls'"),
+        ("algo.branches=1", BadValue, "needs at least 2"),
+        ("algo.clip=wide", BadValue, "a float was expected"),
+        ("algo.credit=later", UnknownName, "immediate"),
+        ("algo.name=ppo", UnknownName, "at_grpo"),
+        ("policies=map", BadValue, "no policy for"),
+        ("env.T=0", BadValue, "0"),
+        ("train.tasks=0", BadValue, "greater than 0"),
+        ("model=pretrained", BadValue, "model.path is missing"),
+        ("seed=[1", MasgymError, ""),
+    ],
+)
+def test_a_wrong_override_is_told_with_its_mend(override, error, says):
+    with pytest.raises(error) as caught:
+        instantiate([override])
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_unknown_role_in_a_policy_map():
+    with pytest.raises(UnknownName, match="planner"):
+        check_names(parse(compose_run(["policies=map", "policies.map={planner: a, tool: a, actor: a}"])))
+
+
+@pytest.mark.parametrize("option", ["top_k", "top_p", "repetition_penalty"])
+def test_fault_6_sampling_penalties_are_refused(option):
+    with pytest.raises(BadValue, match="refused"):
+        parse(compose_run([f"+algo.{option}=0.5"]))
+
+
+def test_outcome_only_needs_a_credit_that_reaches_every_slot():
+    wrong = ["env.outcome_only=true", "algo.credit=immediate"]
+    with pytest.raises(BadValue, match="credit=turn or episode"):
+        check_names(parse(compose_run(wrong)))
+    check_names(parse(compose_run([*wrong, "workflow=solo"])))
+    check_names(parse(compose_run([wrong[0], "algo.credit=turn"])))
+
+
+def test_policy_maps():
+    kinds = {
+        "shared": {"tool": "shared", "actor": "shared"},
+        "per_role": {"tool": "tool", "actor": "actor"},
+    }
+    for kind, expected in kinds.items():
+        found = policy_map(parse(compose_run([f"policies={kind}"])).policies, ("tool", "actor"))
+        assert found == expected
+    assert roles_of(kinds["shared"]) == {"shared": ("tool", "actor")}
+    assert roles_of(kinds["per_role"]) == {"tool": ("tool",), "actor": ("actor",)}
+
+
+def test_the_command_line_answers_a_mistake_with_one_line_and_status_2():
+    done = subprocess.run([sys.executable, "-m", "mastrain", "env=sokobn"], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.strip().count("\n") == 0
+    assert "sokoban" in done.stderr
+
+
+def test_help_is_readable():
+    done = subprocess.run([sys.executable, "-m", "mastrain", "--help"], capture_output=True, text=True)
+    assert done.returncode == 0
+    for word in ("python -m mastrain env=sokoban", "experiment=smoke", "env: ", "algo: ", "branches"):
+        assert word in done.stdout
