@@ -69,7 +69,8 @@ def success_interval(by_task: Sequence[Sequence[bool]]) -> Estimate:
     means = [fmean(outcomes) for outcomes in by_task]
     p, n = fmean(means), len(means)
     variance = sum((m - p) ** 2 for m in means) / n
-    effective = n if variance == 0 else p * (1 - p) / variance * n
+    samples = sum(map(len, by_task))
+    effective = n if p in (0, 1) else min(samples, p * (1 - p) / variance * n) if variance else samples
     centre = (p + Z95**2 / (2 * effective)) / (1 + Z95**2 / effective)
     half = Z95 / (1 + Z95**2 / effective) * math.sqrt(p * (1 - p) / effective + Z95**2 / (4 * effective**2))
     return Estimate(mean=p, low=max(0.0, centre - half), high=min(1.0, centre + half))

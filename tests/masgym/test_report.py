@@ -1,0 +1,112 @@
+"""Estimates with numbers worked by hand, and the evaluator."""
+
+import asyncio
+import json
+import math
+import random
+
+import pytest
+
+import masgym
+from masgym.agents.base import Reply
+from masgym.errors import UnknownName
+from masgym.evaluate import assign, evaluate
+from masgym.report import success_interval, summarise, table, to_json
+
+
+class Oracle:
+    async def act(self, request):
+        return Reply(text=request.game.oracle(request.state, request.observation.agent), tokens=3, prompt_tokens=7)
+
+
+class Sulking:
+    async def act(self, request):
+        return Reply(text="no")
+
+
+class Broken:
+    async def act(self, request):
+        return Reply(text="", failure="timeout" if request.state.task.index % 2 else "")
+
+
+def play(game, agents, **options):
+    return asyncio.run(evaluate(game, agents, **options))
+
+
+def test_the_interval_is_wilsons_with_one_sample_a_task():
+    # 7 of 10: centre (0.7 + z^2/20) / (1 + z^2/10), z^2 = 3.841459
+    z2 = 3.841459
+    centre = (0.7 + z2 / 20) / (1 + z2 / 10)
+    half = math.sqrt(z2) / (1 + z2 / 10) * math.sqrt(0.21 / 10 + z2 / 400)
+    found = success_interval([[True]] * 7 + [[False]] * 3)
+    assert found.mean == pytest.approx(0.7)
+    assert (found.low, found.high) == pytest.approx((centre - half, centre + half), abs=1e-5)
+
+
+def test_samples_of_one_task_are_no_independent_evidence():
+    clustered = success_interval([[True] * 8] * 5 + [[False] * 8] * 5)
+    single = success_interval([[True]] * 5 + [[False]] * 5)
+    assert (clustered.low, clustered.high) == pytest.approx((single.low, single.high))
+    spread = success_interval([[True, False] * 4] * 10)
+    assert spread.high - spread.low < clustered.high - clustered.low
+
+
+@pytest.mark.parametrize("outcome", [True, False])
+def test_all_or_nothing_still_has_an_interval(outcome):
+    found = success_interval([[outcome]] * 20)
+    assert found.mean == float(outcome)
+    assert 0.1 < found.high - found.low < 0.2
+
+
+def test_the_interval_covers():
+    draw, inside = random.Random(0), 0
+    for _ in range(400):
+        found = success_interval([[draw.random() < 0.6 for _ in range(2)] for _ in range(60)])
+        inside += found.low <= 0.6 <= found.high
+    assert 0.91 < inside / 400 < 0.99
+
+
+@pytest.mark.parametrize("workflow", ["solo", "pair"])
+@pytest.mark.parametrize("name", ["sokoban", "plan_path"])
+def test_the_oracle_solves_and_a_sulking_team_does_not(name, workflow):
+    game = masgym.game(name, workflow=workflow, T=8)
+    good = summarise(play(game, {"*": Oracle()}, tasks=20))
+    bad = summarise(play(game, {"*": Sulking()}, tasks=20))
+    assert (good.success.mean, good.malformed_rate, good.episodes) == (1.0, 0.0, 20)
+    assert good.returns == pytest.approx(2.0)  # Phi from 0 to 1, and success once
+    assert good.tokens_per_episode == pytest.approx(3 * len(game.agents) * good.turns_to_solve)
+    assert (bad.success.mean, bad.malformed_rate) == (0.0, 1.0)
+    assert math.isnan(bad.turns_to_solve)
+    assert bad.returns == pytest.approx(-0.5 * 8 * len(game.agents))
+
+
+def test_a_failed_reply_ends_its_episode_by_that_name():
+    report = summarise(play(masgym.game("sokoban"), {"*": Broken()}, tasks=10))
+    assert report.failures == {"timeout": 5}
+
+
+def test_results_do_not_depend_on_which_tasks_are_played_together():
+    game = masgym.game("plan_path")
+    many = play(game, {"*": Oracle()}, tasks=12, samples=2)
+    few = play(game, {"*": Oracle()}, tasks=3, samples=2)
+    assert many[:6] == few
+    assert [(r.index, r.sample) for r in few] == [(i, s) for i in range(3) for s in range(2)]
+
+
+def test_players_are_named_by_id_role_or_star():
+    game = masgym.game("sokoban")
+    one, two = Oracle(), Sulking()
+    assert assign(game, {"tool": one, "*": two}) == {"tool_0": one, "actor_0": two}
+    assert assign(game, {"tool_0": two, "tool": one, "actor": one}) == {"tool_0": two, "actor_0": one}
+    with pytest.raises(UnknownName, match="planner"):
+        assign(game, {"planner": one})
+    with pytest.raises(UnknownName, match="actor_0"):
+        assign(game, {"tool": one})
+
+
+def test_a_report_is_json_and_a_table():
+    report = summarise(play(masgym.game("sokoban"), {"*": Sulking()}, tasks=3))
+    data = json.loads(json.dumps(to_json(report)))
+    assert data["success"]["mean"] == 0.0
+    assert data["turns_to_solve"] is None
+    assert table({"sulking": report}, "t").row_count == 1
