@@ -1,4 +1,4 @@
-"""Sokoban: board (rules), solver (distances, oracle), generator, boxoban (level files), domain."""
+"""Sokoban. board: rules; tables, bounds, solver: distances and solutions; generator; boxoban: level files; domain."""
 
 from masgym.domains.sokoban.domain import LEVELS, Sokoban
 

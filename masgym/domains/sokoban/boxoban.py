@@ -27,7 +27,7 @@ _SHIPPED = (_PACKAGE / "_data" / "sokoban", _PACKAGE.parent / "envs_data" / "sok
 
 def load(file: str) -> Listed:
     """The levels of `file`, a path or the name of a shipped file, as tasks. BadFile when it is no such file."""
-    path = _find(file)
+    path = find_file(file)
     try:
         raw = path.read_bytes()
     except OSError as error:
@@ -70,7 +70,8 @@ def _generated(number: int) -> Rows:
     raise UnsolvableTask(f"level {number} did not come in 1000 draws.")
 
 
-def _find(file: str) -> Path:
+def find_file(file: str) -> Path:
+    """`file` as a path, else the shipped file of that name, else the path as it came."""
     return next((path for path in (Path(file), *(folder / file for folder in _SHIPPED)) if path.is_file()), Path(file))
 
 

@@ -6,7 +6,8 @@ from typing import TypeVar
 import numpy as np
 
 from masgym.domains.sokoban.board import Layout, Position, cells, flood, text_rows
-from masgym.domains.sokoban.solver import fewest_moves, is_small, pulls, push_search, pushes_left, table
+from masgym.domains.sokoban.solver import fewest_moves, is_small, push_search, pushes_left
+from masgym.domains.sokoban.tables import pulls, table
 from masgym.tasks import Instance
 
 T = TypeVar("T")

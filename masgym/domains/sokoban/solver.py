@@ -11,10 +11,12 @@ Complete searches give exact answers, so a solvable position is never called dea
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
-from math import comb
+from math import comb, inf
 from typing import TypeAlias
 
 from masgym.domains.sokoban.board import Layout, Position, cells, deltas, flood, play, shift
+from masgym.domains.sokoban.bounds import assignment, live
+from masgym.domains.sokoban.tables import look_up
 from masgym.types import value
 
 SMALL = 2_000  # box placements; a table of that many takes about 20 ms and 1 MB
@@ -22,7 +24,6 @@ NODES = 20_000  # about a second
 
 Node: TypeAlias = tuple[int, int]  # boxes, and the player's cell or the region it can walk
 Step: TypeAlias = tuple[int, str]  # a push: where the player stands before it, and its direction
-Table: TypeAlias = Mapping[int, list[tuple[int, int]]]  # boxes -> (region of the player, pushes to go)
 
 
 @value
@@ -36,7 +37,7 @@ class Search:
 def pushes_left(position: Position) -> int | None:
     """Fewest pushes to solve `position`; None when it is dead (no solution exists). At the bound: see above."""
     if is_small(position.layout):
-        return _look_up(position.layout, position.boxes, position.player)
+        return look_up(position.layout, position.boxes, position.player)
     found = push_search(position)
     return len(found.path) if found.path is not None else None if found.complete else estimate(position)
 
@@ -44,20 +45,23 @@ def pushes_left(position: Position) -> int | None:
 def estimate(position: Position) -> int | None:
     """A lower bound of `pushes_left`, exact on small layouts; None only for dead positions."""
     if is_small(position.layout):
-        return _look_up(position.layout, position.boxes, position.player)
-    return _bound(position.layout, position.boxes)
+        return look_up(position.layout, position.boxes, position.player)
+    return assignment(position.layout, position.boxes)
 
 
 @lru_cache(maxsize=8192)
 def fewest_moves(position: Position) -> str | None:
-    """A solution with the fewest moves; None when the position is dead or A* gave up (`NODES`)."""
+    """A solution with the fewest moves; None when the position is dead, or A* gave up (never on small layouts)."""
     layout = position.layout
     small = is_small(layout)
 
     def remaining(node: Node) -> int | None:
-        return _look_up(layout, *node) if small else _bound(layout, node[0])
+        return look_up(layout, *node) if small else assignment(layout, node[0])
 
-    found = _astar((position.boxes, position.player), lambda node: _walks_and_pushes(layout, *node), remaining)
+    def successors(node: Node) -> Iterator[tuple[int, Node, Step]]:
+        return _walks_and_pushes(layout, *node)
+
+    found = _astar((position.boxes, position.player), successors, remaining, inf if small else NODES)
     return None if found.path is None else _spell(position, found.path)
 
 
@@ -79,61 +83,16 @@ def push_search(position: Position) -> Search:
 
 @lru_cache(maxsize=32_768)
 def _push_search(layout: Layout, boxes: int, region: int) -> Search:
-    return _astar((boxes, region), lambda node: _pushes(layout, *node), lambda node: _bound(layout, node[0]))
+    def remaining(node: Node) -> int | None:
+        return assignment(layout, node[0])
+
+    return _astar((boxes, region), lambda node: _pushes(layout, *node), remaining, NODES)
 
 
 @lru_cache(maxsize=4096)
 def is_small(layout: Layout) -> bool:
     """Whether positions of `layout` are answered from a complete table."""
-    return comb(_live(layout).bit_count(), layout.goals.bit_count()) <= SMALL
-
-
-@lru_cache(maxsize=512)
-def table(layout: Layout) -> Table:
-    """Every position that can be solved, by breadth-first search over pulls from the solved ones."""
-    found: dict[int, list[tuple[int, int]]] = {}
-    regions: dict[int, list[int]] = {}  # boxes -> regions not reached yet
-    layer = _reach(layout, layout.goals, layout.floor & ~layout.goals, regions)
-    depth = 0
-    while layer:
-        for boxes, region in layer:
-            found.setdefault(boxes, []).append((region, depth))
-        reached = (_reach(layout, *pull, regions) for node in layer for pull in pulls(layout, *node))
-        layer = [node for nodes in reached for node in nodes]
-        depth += 1
-    return found
-
-
-def pulls(layout: Layout, boxes: int, region: int) -> Iterator[Node]:
-    """(boxes, player) after each pull that a player somewhere in `region` can make: a push undone."""
-    for delta in deltas(layout.width).values():
-        # the player stands beside the box, and has a free cell behind it
-        for box in cells(boxes & shift(region & shift(region, -delta), -delta)):
-            yield boxes ^ (box | shift(box, delta)), shift(box, 2 * delta)
-
-
-def _reach(layout: Layout, boxes: int, players: int, regions: dict[int, list[int]]) -> list[Node]:
-    """The regions of `boxes` that hold one of `players` and are reached for the first time; struck off `regions`."""
-    waiting = regions.get(boxes)
-    if waiting is None:
-        waiting = regions[boxes] = list(_components(layout.floor & ~boxes, layout.width))
-    new = [region for region in waiting if region & players]
-    for region in new:
-        waiting.remove(region)
-    return [(boxes, region) for region in new]
-
-
-def _components(free: int, width: int) -> Iterator[int]:
-    while free:
-        yield (region := flood(free & -free, free, width))
-        free ^= region
-
-
-def _look_up(layout: Layout, boxes: int, player: int) -> int | None:
-    for region, pushes in table(layout).get(boxes, ()):
-        if region & player:
-            return pushes
-    return None
+    return comb(live(layout).bit_count(), layout.goals.bit_count()) <= SMALL
 
 
 def _pushes(layout: Layout, boxes: int, region: int) -> Iterator[tuple[int, Node, Step]]:
@@ -168,8 +127,12 @@ def _astar(
     start: Node,
     successors: Callable[[Node], Iterable[tuple[int, Node, Step]]],
     remaining: Callable[[Node], int | None],
+    nodes: float,
 ) -> Search:
-    """A cheapest path to a node with nothing remaining. `remaining` is consistent; None prunes. Deeper nodes first."""
+    """A cheapest path to a node with nothing remaining; gives up after expanding `nodes`.
+
+    `remaining` is consistent, and None for a node from which there is no path. Among equals, deeper nodes first.
+    """
     first = remaining(start)
     if first is None:
         return Search(path=None, complete=True)
@@ -183,7 +146,7 @@ def _astar(
         if node in closed:
             continue
         closed.add(node)
-        if len(closed) > NODES:
+        if len(closed) > nodes:
             return Search(path=None, complete=False)
         for cost, after, step in successors(node):
             total = costs[node] + cost
@@ -224,51 +187,3 @@ def _walk(position: Position, target: int) -> str:
         step, player = next((s, to) for s, d in deltas(layout.width).items() if (to := shift(player, d)) & front)
         moves += step
     return moves
-
-
-@lru_cache(maxsize=1024)
-def _distances(layout: Layout) -> tuple[dict[int, int], ...]:
-    """Of each goal: box cell -> pushes from there to the goal on an empty board, the player anywhere."""
-    return tuple(_pull_distances(layout, goal) for goal in cells(layout.goals))
-
-
-def _pull_distances(layout: Layout, goal: int) -> dict[int, int]:
-    found, layer = {goal: 0}, [goal]
-    while layer:
-        around = [(box, shift(box, d), shift(box, 2 * d)) for box in layer for d in deltas(layout.width).values()]
-        layer = []
-        for box, to, player in around:
-            if to & layout.floor and player & layout.floor and to not in found:
-                found[to] = found[box] + 1
-                layer.append(to)
-    return found
-
-
-def _live(layout: Layout) -> int:
-    """The cells from which a box can be pushed to some goal; a box on any other floor cell is stuck for good."""
-    return sum(set().union(*_distances(layout)))
-
-
-@lru_cache(maxsize=65_536)
-def _bound(layout: Layout, boxes: int) -> int | None:
-    """The cheapest assignment of boxes to goals, exactly; None when there is none or boxes block each other."""
-    if _frozen_square(layout, boxes):
-        return None
-    rows = [[of_goal.get(box) for of_goal in _distances(layout)] for box in cells(boxes)]
-    best = {0: 0}  # bit set of goals used -> cost of the boxes so far
-    for row in rows:
-        longer: dict[int, int] = {}
-        for used, cost in best.items():
-            for goal, distance in enumerate(row):
-                if distance is not None and not used >> goal & 1:
-                    key, total = used | 1 << goal, cost + distance
-                    longer[key] = min(total, longer.get(key, total))
-        best = longer
-    return min(best.values(), default=None)
-
-
-def _frozen_square(layout: Layout, boxes: int) -> bool:
-    """Whether a 2 x 2 square of walls and boxes holds a box off its goal: none of them can ever move."""
-    width, hard = layout.width, ~(layout.floor & ~boxes)
-    corners = hard & hard >> 1 & hard >> width & hard >> (width + 1)
-    return bool((corners | corners << 1 | corners << width | corners << (width + 1)) & boxes & ~layout.goals)
