@@ -1,11 +1,13 @@
 """The small model and `load_model`."""
 
 import string
+from typing import get_args
 
 import pytest
 import torch
 
 from masgym.errors import BadFile, BadValue
+from masgym.types import Slot
 from mastrain.models import ModelSpec, load_model
 from mastrain.nano import WORDS, Nano, nano_model, nano_tokenizer
 
