@@ -4,6 +4,8 @@ Legend of shapes: P prompts, L prompt tokens (left-padded), B rows, T completion
 """
 
 from collections.abc import Sequence
+from dataclasses import fields
+from itertools import groupby
 
 import torch
 from torch import Tensor
@@ -28,6 +30,14 @@ class Batch:
     def __len__(self) -> int:
         return len(self.completion_ids)
 
+    @property
+    def token_weights(self) -> Tensor:
+        """(B, T) a row's weight divided by its number of tokens, 0 where padded: sums make means over tokens."""
+        return self.completion_mask * (self.weights / self.completion_mask.sum(-1))[:, None]
+
+    def to(self, device: torch.device) -> "Batch":
+        return Batch(**{field.name: getattr(self, field.name).to(device) for field in fields(self)})
+
 
 def pad(rows: Sequence[Row], pad_id: int) -> Batch:
     """Rows -> Batch, sorted so that rows of a prompt are together (stable otherwise)."""
@@ -45,6 +55,27 @@ def pad(rows: Sequence[Row], pad_id: int) -> Batch:
         advantages=torch.tensor([row.advantage for row in rows], dtype=torch.float32),
         weights=torch.tensor([row.weight for row in rows], dtype=torch.float32),
     )
+
+
+def micro_batches(rows: Sequence[Row], pad_id: int, max_tokens: int) -> tuple[Batch, ...]:
+    """One mini-batch cut into batches of at most `max_tokens` padded tokens (prompts once, plus completions), for
+    memory. Rows of a prompt stay together, so a prompt with more rows than fit has a batch of its own. Prompts are
+    taken by length: little padding."""
+    by_prompt = sorted(rows, key=lambda row: (len(row.prompt.ids), row.prompt.ids))
+    done: list[list[Row]] = []
+    for _, same in groupby(by_prompt, key=lambda row: row.prompt.ids):
+        more = list(same)
+        if done and _padded_tokens(done[-1] + more) <= max_tokens:
+            done[-1] += more
+        else:
+            done.append(more)
+    return tuple(pad(some, pad_id) for some in done)
+
+
+def _padded_tokens(rows: Sequence[Row]) -> int:
+    prompts = {row.prompt.ids for row in rows}
+    widest = max(len(row.completion.ids) for row in rows)
+    return len(prompts) * max(map(len, prompts)) + len(rows) * widest
 
 
 def _left(rows: Sequence[Sequence[int]], fill: int) -> Tensor:
