@@ -1,0 +1,150 @@
+"""The contract test passes on what the suite ships, and every one of its checks can fail."""
+
+from collections.abc import Callable
+
+import pytest
+import toy_faults as faults
+from toy import Line
+from toy_workflows import Duo
+
+import masgym
+from masgym import testing
+from masgym.faces import RawAEC
+from masgym.game import Game
+from masgym.testing.play import first_tasks, must
+from masgym.workflows.pair import Pair
+from masgym.workflows.solo import Solo
+
+BY_TASK = {
+    "determinism": testing.check_determinism,
+    "purity": testing.check_purity,
+    "observations": testing.check_observations,
+    "visibility": testing.check_visibility,
+    "fuzz": testing.check_fuzz,
+    "returns": testing.check_returns,
+    "handed out": testing.check_handed_out,
+    "snapshots": testing.check_snapshots,
+    "JSON": testing.check_json,
+    "new process": testing.check_new_process,
+}
+BY_GAME = {"weights": testing.check_weights, "terms": testing.check_terms, "oracle": testing.check_oracle}
+
+
+@pytest.mark.parametrize("style", ["full", "compact"])
+@pytest.mark.parametrize("workflow", ["solo", "pair"])
+@pytest.mark.parametrize("domain", ["sokoban", "plan_path"])
+def test_the_shipped_games_keep_the_contract(domain: str, workflow: str, style: str) -> None:
+    testing.check_game(masgym.game(domain, workflow, style=style))
+
+
+@pytest.mark.parametrize("workflow", [Solo(), Pair(), Duo()])
+def test_a_toy_keeps_the_contract(workflow) -> None:
+    testing.check_game(Game(domain=Line(length=14), workflow=workflow))
+
+
+@pytest.mark.parametrize("options", [{"outcome_only": True}, {"alpha": 2.0}, {"malformed": -2.0}, {"T": 5}])
+def test_the_contract_holds_under_other_reward_settings(options: dict) -> None:
+    testing.check_game(masgym.game("plan_path", Duo(), **options), tasks=1, new_process=False)
+
+
+def test_the_hardest_levels_keep_the_contract() -> None:
+    for domain in ("sokoban", "plan_path"):
+        for level in masgym.list_levels(domain):
+            testing.check_game(masgym.game(domain, "pair", level=level), tasks=1, new_process=False)
+
+
+PLANTED = [
+    (faults.GlobalDice, "determinism", "the same random replies differ"),
+    (faults.GlobalTasks, "determinism", "drawn again is another one"),
+    (faults.HiddenState, "purity", "gave two results"),
+    (faults.ChangesInPlace, "purity", "changed the state"),
+    (faults.ShowsTheStart, "observations", "not the picture"),
+    (faults.BreaksOnDigits, "fuzz", "raised ValueError"),
+    (faults.EmptyIsFine, "fuzz", "is not malformed"),
+    (faults.Parrot, "fuzz", "a note of 100000 characters"),
+    (faults.TermOutOfRange, "fuzz", "'best' is 3.0"),
+    (faults.NineTenths, "weights", "not to 1"),
+    (faults.Negative, "weights", "negative"),
+    (faults.TermNeverSet, "terms", "legal never varied: never set"),
+    (faults.TermWithoutWeight, "terms", "legl has no weight"),
+    (faults.Slow, "oracle", "not solved within T = 8"),
+    (faults.Mute, "oracle", "is malformed"),
+    (faults.HeadStart, "oracle", "not 0"),
+    (faults.BetterThanTheGoal, "returns", "the oracle earns"),
+    (faults.HiddenState, "snapshots", "steps differently"),
+    (faults.TupleInContent, "JSON", "differs from what was written"),
+    (faults.KnowsItsProcess, "new process", "goes on differently there"),
+]
+
+
+def run(check: str, game: Game) -> None:
+    if check in BY_GAME:
+        BY_GAME[check](game)
+    else:
+        for task in first_tasks(game, 4):
+            BY_TASK[check](game, task)
+
+
+@pytest.mark.parametrize(("domain", "check", "says"), PLANTED, ids=lambda part: getattr(part, "__name__", None))
+def test_a_planted_fault_is_found(domain: type, check: str, says: str) -> None:
+    with pytest.raises(AssertionError, match=f"(?s)^{check}: .*{says}"):
+        run(check, Game(domain=domain(length=14), workflow=Pair()))
+
+
+@pytest.mark.parametrize("domain", sorted({row[0] for row in PLANTED}, key=lambda kind: kind.__name__))
+def test_check_game_finds_each_of_them(domain: type) -> None:
+    with pytest.raises(AssertionError):
+        testing.check_game(Game(domain=domain(length=14), workflow=Pair()), tasks=4)
+
+
+def test_an_actor_that_does_not_hear_the_tool_is_found() -> None:
+    with pytest.raises(AssertionError, match="visibility: actor_0 see the same whatever tool_0 said"):
+        run("visibility", Game(domain=Line(length=14), workflow=faults.Deaf()))
+
+
+def test_a_face_that_shows_stored_replies_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    observe: Callable = RawAEC.observe
+    monkeypatch.setattr(RawAEC, "observe", lambda self, a: {"text": observe(self, a)["text"] + str(self.now.pending)})
+    with pytest.raises(AssertionError, match="sees the stored reply of tool_0"):
+        run("visibility", Game(domain=Line(), workflow=Duo()))
+
+
+def test_a_face_that_pays_twice_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    last: Callable = RawAEC.last
+
+    def twice(self, observe=True):
+        seen, reward, *rest = last(self, observe)
+        return seen, 2 * reward, *rest
+
+    monkeypatch.setattr(RawAEC, "last", twice)
+    with pytest.raises(AssertionError, match="handed out"):
+        run("handed out", Game(domain=Line(), workflow=Pair()))
+
+
+def test_a_snapshot_that_forgets_stored_replies_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    restore: Callable = RawAEC.restore
+    monkeypatch.setattr(RawAEC, "restore", lambda self, s: restore(self, testing.play.start(s.game, s.state.task)))
+    with pytest.raises(AssertionError, match="snapshots: a restored environment shows something else"):
+        run("snapshots", Game(domain=Line(), workflow=Duo()))
+
+
+def test_a_class_that_no_other_process_finds_is_said_to_be_so() -> None:
+    class Local(Line):
+        pass
+
+    with pytest.raises(AssertionError, match="define it at the top of an importable module"):
+        run("new process", Game(domain=Local(), workflow=Pair()))
+
+
+def test_must_is_no_assert_statement() -> None:
+    must(True, "fine")
+    with pytest.raises(AssertionError, match="broken"):
+        must(False, "broken")
+
+
+def test_replies_that_are_given_are_tried() -> None:
+    game = Game(domain=faults.MagicWord(length=14), workflow=Solo())
+    task = first_tasks(game, 1)[0]
+    testing.check_returns(game, task)
+    with pytest.raises(AssertionError, match="xyzzy"):
+        testing.check_returns(game, task, replies=("xyzzy",))
