@@ -86,6 +86,15 @@ class Domain(Protocol):
         ...
 
 
+class Attentive(Domain, Protocol):
+    """A domain that judges a reply by what teammates offered in the same turn (math: an answer; code: tests)."""
+
+    def attend(self, world: World, offers: tuple[Effect, ...]) -> World:
+        """`world` with `offers` in it, for `calls` and `effect`: what the speaker's teammates, as far as it sees
+        them, have committed to shared memory in this turn, malformed ones too. Pure."""
+        ...
+
+
 class Workflow(Protocol):
     """Who speaks when, who sees what. A frozen dataclass; never looks into a world."""
 
@@ -188,7 +197,9 @@ class Game:
     def calls(self, state: State, outputs: Outputs, results: Results) -> Calls:
         """The tool calls still to be run before `apply`; ask again with their results until it is empty."""
         todo = {
-            agent: self.domain.calls(self.slot(agent), state.world, outputs[agent], results.get(agent, ()))
+            agent: self.domain.calls(
+                self.slot(agent), self._attended(state, agent), outputs[agent], results.get(agent, ())
+            )
             for agent in self.active(state)
             if self.slot(agent) not in ("judge", "route")
         }
@@ -204,7 +215,7 @@ class Game:
         world = commit.world if commit else state.world
         turn = state.turn + (phase is None)
         ended = "done" if commit and commit.done else "T" if turn == self.T else ""
-        success = bool(commit and commit.done and commit.right)
+        success = bool(ended) and self.domain.potential(world) >= 1  # at T too: the team's last answer may be right
         entries = tuple(Entry(turn=state.turn, agent=a, slot=self.slot(a), effect=effects[a]) for a in members)
         after = State(
             task=state.task,
@@ -247,7 +258,15 @@ class Game:
         slot = self.slot(agent)
         if slot in ("judge", "route"):
             return self.workflow.effect(state, agent, reply)
-        return self.domain.effect(slot, state.world, reply, results)
+        return self.domain.effect(slot, self._attended(state, agent), reply, results)
+
+    def _attended(self, state: State, agent: str) -> World:
+        """The world as `agent` meets it: for an `Attentive` domain with the turn's offers that it sees."""
+        attend = getattr(self.domain, "attend", None)
+        if attend is None:
+            return state.world
+        seen = self.workflow.visible(state, agent)
+        return attend(state.world, tuple(e.effect for e in seen if e.turn == state.turn and e.agent != agent))
 
     def _phi_change(self, before: World, after: World) -> float:
         return self.domain.potential(after) - self.domain.potential(before) if after != before else 0.0
