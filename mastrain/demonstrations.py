@@ -1,0 +1,100 @@
+"""What the supervised start shows: prompts met by playing a game, each with the reply of a demonstrator.
+
+What is demonstrated is right; what is played is sometimes spoilt. So states off the best path are met, and agents
+see advice of every quality beside the right reply to it: an actor learns to judge what it is offered.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from itertools import count, islice
+
+import numpy as np
+
+from masgym.errors import BadValue
+from masgym.game import Game
+from masgym.rng import keyed
+from masgym.tools.driver import Driver, default_driver, step_sync
+from masgym.types import Message, Outputs, Slot, State, value
+
+Demonstrator = Callable[[Game, State, str], str]  # (game, state, agent) -> the reply to learn
+
+DEMONSTRATORS: Mapping[Slot, Demonstrator] = {"draft": Game.oracle, "tool": Game.oracle, "act": Game.oracle}
+
+_SPOIL = {"wander": 0.4, "slip": 0.4, "garble": 0.2}  # how a reply is spoilt, by chance
+_GARBLED = ("", "?", "<answer></answer>", "go", "U D X")
+_PATIENCE = 4  # a state is lost when demonstrators need more than this times T turns
+
+
+@value
+class Demonstration:
+    """One prompt and the reply to learn."""
+
+    agent: str
+    messages: tuple[Message, ...]
+    reply: str
+
+
+def demonstrations(game: Game, n: int, corrupt: float, seed: int) -> list[Demonstration]:
+    """`n` demonstrations on train tasks, from live states only. `corrupt`: share of played replies that are spoilt.
+
+    Raises BadValue for a game with a slot that nobody can demonstrate.
+    """
+    unknown = sorted({game.slot(agent) for agent in game.agents} - set(DEMONSTRATORS))
+    if unknown:
+        raise BadValue(f"nobody demonstrates the slots {unknown} of {game.name}; known: {sorted(DEMONSTRATORS)}.")
+    if not 0 <= corrupt < 1:
+        raise BadValue(f"corrupt is {corrupt}; a share from 0 to below 1 was expected.")
+    driver = default_driver()
+    return list(islice((shown for i in count() for shown in _episode(game, driver, corrupt, seed, i)), n))
+
+
+def _episode(game: Game, driver: Driver, corrupt: float, seed: int, episode: int) -> Iterator[Demonstration]:
+    """The demonstrations met in one episode; it ends early in a state from which nothing can be shown."""
+    rng = keyed(seed, "demonstrations", episode)
+    size = game.domain.tasks.size("train")
+    index = int(rng.integers(size or 2**31))
+    state = game.initial(game.domain.tasks.get("train", index))
+    while members := game.active(state):
+        wanted = _right(game, state)
+        for agent in members:
+            yield Demonstration(agent=agent, messages=game.observe(state, agent).messages, reply=wanted[agent])
+        played = {a: _spoilt(game, state, a, r, rng) if rng.random() < corrupt else r for a, r in wanted.items()}
+        state = step_sync(game, state, played, driver.run).state
+        if played != wanted and not _live(game, state, driver):
+            return
+
+
+def _right(game: Game, state: State) -> Outputs:
+    return {agent: DEMONSTRATORS[game.slot(agent)](game, state, agent) for agent in game.active(state)}
+
+
+def _live(game: Game, state: State, driver: Driver) -> bool:
+    """Whether demonstrators succeed from here, were there turns enough."""
+    patient = replace(game, T=state.turn + _PATIENCE * game.T)
+    while patient.active(state):
+        state = step_sync(patient, state, _right(patient, state), driver.run).state
+    return state.success
+
+
+def _spoilt(game: Game, state: State, agent: str, reply: str, rng: np.random.Generator) -> str:
+    """A reply to be played in place of the right one: legal but aimless, right but for one slip, or malformed."""
+    legal = game.domain.legal(state.world, game.slot(agent))
+    kind = str(rng.choice(list(_SPOIL), p=list(_SPOIL.values()))) if legal else "garble"
+    if kind == "wander":
+        return _wander(game, state, agent, rng)
+    if kind == "slip":
+        place, other = rng.integers(len(reply)), rng.choice(legal)
+        return f"{reply[:place]}{other}{reply[place + 1 :]}"
+    return str(rng.choice(_GARBLED))
+
+
+def _wander(game: Game, state: State, agent: str, rng: np.random.Generator) -> str:
+    """One to four short legal replies, one after another."""
+    world, slot, made = state.world, game.slot(agent), list[str]()
+    for _ in range(rng.integers(1, 5)):
+        legal = game.domain.legal(world, slot)
+        if not legal:
+            break
+        made.append(str(rng.choice(legal)))
+        world = game.domain.effect(slot, world, made[-1], ()).world
+    return " ".join(made)

@@ -1,0 +1,202 @@
+"""The small model's supervised start: TRL's SFTTrainer on demonstrations of every slot, cached.
+
+As with pretrained models, policies start from the same weights: one model is taught all roles of the game, and every
+policy begins as a copy of it. So shared and separate policies cost the same supervision.
+"""
+
+import copy
+import hashlib
+import json
+import os
+import platform
+import random
+import tempfile
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save
+from torch import Tensor, nn
+
+import masgym
+import mastrain
+from masgym.game import Game
+from mastrain import chat
+from mastrain.config import WarmstartConfig
+from mastrain.demonstrations import Demonstration, demonstrations
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+IGNORED = -100  # the label of a token without loss: all of the prompt
+_LINES = 10  # lines of progress that a start says
+_SOURCES = (  # files whose content shapes the weights
+    (masgym, ("domains/**/*.py", "workflows/*.py", "tools/*.py", "game.py", "tasks.py", "types.py", "rng.py")),
+    (mastrain, ("nano.py", "chat.py", "demonstrations.py", "warmstart.py")),
+)
+
+Weights = dict[str, Tensor]
+
+
+def warm_start(
+    game: Game,
+    models: Mapping[str, nn.Module],
+    tokenizers: Mapping[str, "PreTrainedTokenizerBase"],
+    settings: WarmstartConfig,
+    say: Callable[[str], None] = lambda line: None,
+) -> None:
+    """Fills every policy's model, in place. Equal models get equal weights, from the cache or taught now."""
+    for policy, model in models.items():
+        path = cache_folder() / f"warmstart-{fingerprint(game, model, settings)}.safetensors"
+        weights = _read(path, model, say)
+        if weights is None:
+            weights = teach(game, model, tokenizers[policy], settings, say)
+            _write(path, weights)
+        model.load_state_dict(weights)
+
+
+def teach(
+    game: Game,
+    model: nn.Module,
+    tokenizer: "PreTrainedTokenizerBase",
+    settings: WarmstartConfig,
+    say: Callable[[str], None] = lambda line: None,
+) -> Weights:
+    """The weights after `settings.steps` optimiser steps; `model` itself and the global generators are left alone."""
+    pupil = copy.deepcopy(model)
+    if settings.steps > 0:
+        say(f"supervised start: making {settings.steps * settings.batch} demonstrations")
+        shown = demonstrations(game, settings.steps * settings.batch, settings.corrupt, settings.seed)
+        with _global_generators_kept():
+            _train(pupil, tokenizer, [example(tokenizer, one) for one in shown], settings, say)
+    return {name: tensor.detach().clone().contiguous() for name, tensor in pupil.state_dict().items()}
+
+
+def example(tokenizer: "PreTrainedTokenizerBase", shown: Demonstration) -> dict[str, list[int]]:
+    """`input_ids` and `labels` of prompt, reply and end token. The loss is on reply and end token only."""
+    prompt = list(chat.encode(tokenizer, shown.agent, shown.messages).ids)
+    reply = [*tokenizer.encode(shown.reply, add_special_tokens=False), int(tokenizer.eos_token_id)]  # type: ignore[arg-type]
+    return {"input_ids": prompt + reply, "labels": [IGNORED] * len(prompt) + reply}
+
+
+def _train(
+    model: nn.Module,
+    tokenizer: "PreTrainedTokenizerBase",
+    examples: Sequence[Mapping[str, list[int]]],
+    settings: WarmstartConfig,
+    say: Callable[[str], None],
+) -> None:
+    """One pass over the examples with SFTTrainer, which wraps `model.forward` for good: give it a copy."""
+    from datasets import Dataset
+    from transformers import PrinterCallback, TrainerCallback
+    from trl.trainer.sft_config import SFTConfig
+    from trl.trainer.sft_trainer import SFTTrainer
+
+    class Say(TrainerCallback):
+        def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **rest: Any) -> None:
+            if logs and "loss" in logs:
+                accuracy = logs.get("mean_token_accuracy", float("nan"))
+                say(
+                    f"supervised start: step {state.global_step}/{settings.steps}  "
+                    f"loss {logs['loss']:.3f}  accuracy {accuracy:.3f}"
+                )
+
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = SFTConfig(
+            output_dir=folder,
+            max_steps=settings.steps,
+            per_device_train_batch_size=settings.batch,
+            learning_rate=settings.lr,
+            lr_scheduler_type="cosine",
+            warmup_steps=min(20, settings.steps // 5),
+            weight_decay=0.0,
+            max_length=None,
+            packing=False,
+            dataset_kwargs={"skip_prepare_dataset": True},  # the examples have their labels already
+            bf16=False,
+            gradient_checkpointing=False,
+            use_cpu=True,
+            seed=settings.seed,
+            report_to="none",
+            save_strategy="no",
+            logging_strategy="steps",
+            logging_steps=max(1, settings.steps // _LINES),
+            disable_tqdm=True,
+            dataloader_num_workers=0,
+            dataloader_pin_memory=False,
+        )
+        data = Dataset.from_list([dict(one) for one in examples])
+        model_: Any = model
+        trainer = SFTTrainer(model_, args=arguments, train_dataset=data, processing_class=tokenizer, callbacks=[Say()])
+        trainer.remove_callback(PrinterCallback)
+        trainer.train()
+
+
+@contextmanager
+def _global_generators_kept() -> Generator[None]:
+    """transformers' Trainer seeds all global generators; afterwards they are as they were."""
+    python, numpy = random.getstate(), np.random.get_state()
+    try:
+        with torch.random.fork_rng():
+            yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(numpy)
+
+
+def cache_folder() -> Path:
+    """`MASGYM_CACHE`, or ~/.cache/masgym."""
+    return Path(os.environ.get("MASGYM_CACHE") or Path.home() / ".cache" / "masgym")
+
+
+def fingerprint(game: Game, model: nn.Module, settings: WarmstartConfig) -> str:
+    """A hash of all that shapes the weights: game, settings, first weights, libraries, machine, our sources."""
+    shaping = {
+        "game": game.spec(),
+        "settings": asdict(settings),
+        "weights": {name: _digest(tensor.numpy().tobytes()) for name, tensor in model.state_dict().items()},
+        "libraries": {name: version(name) for name in ("torch", "trl", "transformers", "tokenizers", "numpy")},
+        "machine": [platform.machine(), torch.get_num_threads()],
+        "sources": {
+            f"{package.__name__}/{path.name}": _digest(path.read_bytes())
+            for package, patterns in _SOURCES
+            for pattern in patterns
+            for path in sorted(Path(str(package.__file__)).parent.glob(pattern))
+        },
+    }
+    return _digest(json.dumps(shaping, sort_keys=True).encode())[:24]
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _read(path: Path, model: nn.Module, say: Callable[[str], None]) -> Weights | None:
+    """The cached weights, or None where there are none that fit `model`."""
+    if not path.exists():
+        return None
+    try:
+        weights = load_file(path)
+    except (SafetensorError, OSError) as error:
+        say(f"the cached start {path} cannot be read ({error}); it is made anew")
+        return None
+    wanted = {name: tensor.shape for name, tensor in model.state_dict().items()}
+    if {name: tensor.shape for name, tensor in weights.items()} != wanted:
+        say(f"the cached start {path} is of another model; it is made anew")
+        return None
+    say(f"supervised start: from the cache, {path}")
+    return weights
+
+
+def _write(path: Path, weights: Weights) -> None:
+    """Whole or not at all: to a file beside it, then renamed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.name, suffix=".tmp", delete=False) as file:
+        file.write(save(weights))
+    os.replace(file.name, path)
