@@ -102,13 +102,13 @@ def summarise(records: Sequence[EpisodeRecord]) -> Report:
 def table(rows: Mapping[str, Report], title: str) -> Table:
     """Reports side by side, one row each."""
     out = Table(title=title)
-    for name in ("", "success % [95 %]", "turns to solve", "malformed %", "tokens / episode", "return", "failed"):
-        out.add_column(name, justify="left" if not name else "right")
+    for name in ("", "success % [95 %]", "turns", "malformed %", "tokens", "return", "failed"):
+        out.add_column(name, justify="left" if not name else "right", no_wrap=True)
     for label, r in rows.items():
         out.add_row(
             label,
             str(r.success),
-            f"{r.turns_to_solve:.2f}",
+            "-" if math.isnan(r.turns_to_solve) else f"{r.turns_to_solve:.2f}",
             f"{100 * r.malformed_rate:.2f}",
             f"{r.tokens_per_episode:.1f}",
             f"{r.returns:.2f}",

@@ -51,11 +51,9 @@ def assemble(config: RunConfig, folder: Path, say: Callable[[str], None], fresh:
     models = {policy: model for policy, (model, _) in loaded.items()}
     tokenizers = {policy: tokenizer for policy, (_, tokenizer) in loaded.items()}
     if fresh and config.model.kind == "nano":
-        warm_start(game, roles_of(policies), models, tokenizers, config.model.warmstart, config.seed, say)
-    engine = TransformersEngine(
-        models, tokenizers, threads=config.engine.threads, max_batch_tokens=config.engine.max_batch_tokens
-    )
-    updaters = {p: Updater(p, models[p], tokenizers[p], update_settings(config), folder) for p in models}
+        warm_start(game, models, tokenizers, config.model.warmstart, say)
+    engine = TransformersEngine(models, tokenizers, workers=config.engine.workers, max_tokens=config.engine.max_tokens)
+    updaters = {p: Updater(models[p], tokenizers[p], update_settings(config), folder / "trl") for p in models}
 
     def encode(policy: str, observation: Observation) -> Prompt:
         return chat.encode(tokenizers[policy], observation.agent, observation.messages)
@@ -105,16 +103,18 @@ def model_spec(config: RunConfig) -> ModelSpec:
 def update_settings(config: RunConfig) -> UpdateSettings:
     algo = config.algo
     return UpdateSettings(
-        lr=algo.lr,
+        learning_rate=algo.lr,
         schedule=algo.schedule,
         warmup_steps=algo.warmup_steps,
         total_steps=config.train.steps * algo.epochs * algo.mini_batches,
-        clip=algo.clip,
-        kl=algo.kl,
-        entropy=algo.entropy,
+        temperature=algo.temperature,
+        kl_beta=algo.kl,
+        entropy_coefficient=algo.entropy,
         loss=algo.loss,
+        clip_low=algo.clip,
+        clip_high=algo.clip,
+        max_completion_tokens=config.model.max_new_tokens,
         max_grad_norm=algo.max_grad_norm,
         weight_decay=algo.weight_decay,
-        temperature=algo.temperature,
         shared_prefix=algo.shared_prefix,
     )

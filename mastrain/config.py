@@ -101,8 +101,8 @@ class EngineConfig:
     """Where tokens are sampled."""
 
     kind: Literal["transformers"]
-    threads: int  # worker threads of sampling
-    max_batch_tokens: int
+    workers: int  # threads that sample at once
+    max_tokens: int  # prompt and reply tokens computed at once: bounds memory
 
 
 @value
@@ -156,7 +156,8 @@ def check(config: RunConfig) -> None:
         "train.checkpoint_every": train.checkpoint_every,
         "train.keep_checkpoints": train.keep_checkpoints,
         "model.max_new_tokens": config.model.max_new_tokens,
-        "engine.threads": config.engine.threads,
+        "engine.workers": config.engine.workers,
+        "engine.max_tokens": config.engine.max_tokens,
     }
     for name, number in positive.items():
         if number <= 0:
@@ -170,6 +171,12 @@ def check(config: RunConfig) -> None:
         raise BadValue(f"algo.greedy_fraction is {algo.greedy_fraction}; it is a share, from 0 to 1.")
     if algo.mini_batches > train.tasks:
         raise BadValue(f"algo.mini_batches is {algo.mini_batches}, more than train.tasks = {train.tasks}.")
+    updates = train.steps * algo.epochs * algo.mini_batches
+    if algo.schedule != "constant" and algo.warmup_steps >= updates:
+        raise BadValue(
+            f"algo.warmup_steps is {algo.warmup_steps} of {updates} optimiser steps in all; it must be fewer. "
+            "Set algo.warmup_steps=0, or more train.steps."
+        )
     if config.model.kind == "pretrained" and not config.model.path:
         raise BadValue("model.path is missing; name a local folder or a hub id, e.g. model.path=Qwen/Qwen3-1.7B.")
 

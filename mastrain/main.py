@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from rich.console import Console
+from transformers.utils.logging import disable_progress_bar
 
 from masgym.report import Report, table, to_json
 from mastrain import runlog
@@ -45,6 +46,7 @@ def main(config: RunConfig, data: Mapping[str, Any]) -> int:
     if not resuming:
         runlog.create(folder, data)
     torch.set_num_threads(config.torch_threads)
+    disable_progress_bar()  # transformers' own, at every save
     interrupt = Interrupt(console)
     previous = signal.signal(signal.SIGINT, interrupt)
     try:

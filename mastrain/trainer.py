@@ -114,7 +114,7 @@ def sync(run: Run, groups: Sequence[Group]) -> None:
     """Tell the engine, then compare the log-probs of one sampled reply per policy. Raises EngineParted."""
     probes = {run.policies[role_of(g.actions[0].members[0])]: g.actions[0] for g in groups}
     for policy, updater in run.updaters.items():
-        run.engine.sync(policy, updater.version)
+        run.engine.sync(policy, updater.steps)
         if policy not in probes:
             continue
         action = probes[policy]
@@ -127,7 +127,7 @@ def sync(run: Run, groups: Sequence[Group]) -> None:
         worst = max(abs(a - b) for a, b in zip(ours, theirs, strict=True))
         if worst > PROBE_TOLERANCE:
             raise EngineParted(
-                f"after the sync of {policy!r} to version {updater.version} engine and trainer differ by {worst:.2g} "
+                f"after the sync of {policy!r} to version {updater.steps} engine and trainer differ by {worst:.2g} "
                 "nats on a token; the weights did not arrive."
             )
 
@@ -163,5 +163,5 @@ def load(run: Run) -> int:
     for policy, updater in run.updaters.items():
         checkpoint.load_weights(path, policy, run.models[policy])
         updater.load_state_dict(checkpoint.load_updater(path, policy))
-        run.engine.sync(policy, updater.version)
+        run.engine.sync(policy, updater.steps)
     return manifest.step

@@ -6,8 +6,10 @@ happen to run changes nothing.
 """
 
 import asyncio
+import gc
 import selectors
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Generator, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
 from masgym.rng import Key, digest
@@ -101,10 +103,27 @@ class _IdleSelector(selectors.DefaultSelector):
 
 
 def run(main: Coroutine[Any, Any, T], engine: Engine, outstanding: Callable[[], int] = lambda: 0) -> T:
-    """`asyncio.run(main)` with `engine.idle` called whenever nothing can run and no tool call is outstanding."""
+    """`asyncio.run(main)` with `engine.idle` called whenever nothing can run and no tool call is outstanding.
+
+    The cyclic garbage collector rests meanwhile: it would walk the same thousands of live candidates again and again.
+    """
 
     def on_idle() -> bool:
         return outstanding() == 0 and engine.idle()
 
-    with asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(_IdleSelector(on_idle))) as runner:
+    with (
+        _garbage_collector_resting(),
+        asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(_IdleSelector(on_idle))) as runner,
+    ):
         return runner.run(main)
+
+
+@contextmanager
+def _garbage_collector_resting() -> Generator[None]:
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

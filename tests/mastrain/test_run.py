@@ -1,0 +1,181 @@
+"""Whole runs at the smallest size: determinism, interruption, resuming, and what lies in the run folder."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import yaml
+from safetensors.torch import load_file
+
+from masgym.errors import BadFile, BadValue
+from mastrain import checkpoint, runlog
+from mastrain.__main__ import compose_run
+from mastrain.config import parse
+from mastrain.main import main
+
+TINY = [
+    "experiment=smoke",
+    "model.hidden=32",
+    "model.layers=1",
+    "model.heads=2",
+    "model.warmstart.steps=4",
+    "train.tasks=2",
+    "train.eval_tasks=4",
+    "train.validate_tasks=3",
+    "train.steps=4",
+    "algo.entropy=0.01",
+]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _cache(tmp_path_factory):
+    os.environ["MASGYM_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+
+
+def start(folder, *overrides):
+    data = compose_run([*TINY, f"run_dir={folder}", *overrides])
+    return main(parse(data), data)
+
+
+def resume(folder):
+    data = compose_run([f"resume={folder}"])
+    return main(parse(data), data)
+
+
+def files(folder):
+    return {name: (folder / name).read_text() for name in (runlog.METRICS, "before.json", "after.json")}
+
+
+def weights(folder):
+    last = checkpoint.latest(folder / "checkpoints")
+    return {p: load_file(last / p / "model.safetensors") for p in ("tool", "actor") if (last / p).is_dir()}
+
+
+def equal(a, b):
+    return all((a[p][k] == b[p][k]).all() for p in a for k in a[p])
+
+
+def test_same_seed_same_metrics_same_weights(tmp_path):
+    for name in ("one", "two"):
+        assert start(tmp_path / name) == 0
+    assert files(tmp_path / "one") == files(tmp_path / "two")
+    assert equal(weights(tmp_path / "one"), weights(tmp_path / "two"))
+    assert start(tmp_path / "other", "seed=1") == 0
+    assert files(tmp_path / "other")[runlog.METRICS] != files(tmp_path / "one")[runlog.METRICS]
+
+
+@pytest.mark.parametrize("changes", [("env=plan_path",), ("policies=shared", "workflow=solo"), ("policies=shared",)])
+def test_other_envs_workflows_and_policies_run(tmp_path, changes):
+    assert start(tmp_path / "run", *changes) == 0
+
+
+def test_what_a_run_leaves(tmp_path):
+    folder = tmp_path / "run"
+    assert start(folder) == 0
+    steps = [json.loads(line) for line in (folder / runlog.METRICS).read_text().splitlines()]
+    assert [row["step"] for row in steps] == [1, 2, 3, 4]
+    for name in ("sample/success", "groups/zero_variance", "tool/entropy", "actor/grad_norm", "actor/term/legal"):
+        assert name in steps[0], name
+    assert "validation/success" in steps[1]
+    assert list((folder / "tensorboard").glob("events.*"))
+    assert yaml.safe_load((folder / runlog.CONFIG).read_text())["env"]["name"] == "sokoban"
+    assert [path.name for path in checkpoint.all_of(folder / "checkpoints")] == ["step_000002", "step_000004"]
+    report = json.loads((folder / "after.json").read_text())
+    assert set(report) == {"sampled", "greedy"}
+    assert set(report["sampled"]["success"]) == {"mean", "low", "high"}
+
+
+def test_an_interrupted_run_goes_on_bit_for_bit(tmp_path, monkeypatch):
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    assert start(whole) == 0
+    from mastrain import main as module
+
+    class Once(module.Interrupt):
+        checks = 0
+
+        @property
+        def asked(self):
+            Once.checks += 1
+            return Once.checks > 3
+
+        @asked.setter
+        def asked(self, value):
+            pass
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "Interrupt", Once)
+        assert start(broken) == 130
+    assert checkpoint.latest(broken / "checkpoints").name == "step_000003"
+    assert resume(broken) == 0
+    assert files(broken) == files(whole)
+    assert equal(weights(broken), weights(whole))
+
+
+def test_a_killed_run_goes_on_bit_for_bit(tmp_path):
+    """Killed at once, wherever it is: the last whole checkpoint counts, and what was logged beyond it is cut off."""
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    assert start(whole) == 0
+    assert start(killed, "train.keep_checkpoints=9") == 0
+    for path in checkpoint.all_of(killed / "checkpoints")[2:]:
+        (path / "manifest.json").unlink()  # as if killed before the folder got its name
+    (killed / "checkpoints" / ".making_000004").mkdir()
+    with (killed / runlog.METRICS).open("a") as out:
+        out.write('{"step": 4, "half')
+    (killed / "after.json").unlink()
+    assert resume(killed) == 0
+    assert files(killed) == files(whole)
+
+
+@pytest.mark.slow
+def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path):
+    folder = tmp_path / "run"
+    command = [sys.executable, "-m", "mastrain", *TINY, f"run_dir={folder}", "train.steps=2000"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    metrics = folder / runlog.METRICS
+    for _ in range(600):
+        if metrics.exists() and metrics.read_text().count("\n") > 2:
+            break
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 130, out
+    assert f"resume={folder}" in out.replace("\n", "")
+    assert checkpoint.latest(folder / "checkpoints")
+
+
+def test_a_run_folder_is_never_overwritten(tmp_path):
+    folder = tmp_path / "run"
+    runlog.create(folder, {"seed": 0})
+    with pytest.raises(BadValue, match="holds a run already"):
+        runlog.create(folder, {"seed": 1})
+    assert yaml.safe_load((folder / runlog.CONFIG).read_text()) == {"seed": 0}
+
+
+def test_an_unwritable_run_folder_is_told_before_time_is_spent(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(BadValue, match="cannot be written"):
+        start(tmp_path / "file" / "run")
+
+
+@pytest.mark.parametrize("broken", ["nothing", "config"])
+def test_resuming_what_is_no_run(tmp_path, broken):
+    if broken == "config":
+        (tmp_path / runlog.CONFIG).write_text(": [")
+    with pytest.raises(BadFile):
+        resume(tmp_path)
+
+
+def test_a_checkpoint_of_another_model_is_refused(tmp_path):
+    folder = tmp_path / "run"
+    assert start(folder, "train.steps=2") == 0
+    text = (folder / runlog.CONFIG).read_text()
+    (folder / runlog.CONFIG).write_text(text.replace("hidden: 32", "hidden: 64"))
+    with pytest.raises(BadValue, match="models"):
+        resume(folder)
+    (folder / runlog.CONFIG).write_text(text.replace("boxes: 1", "boxes: 2"))
+    with pytest.raises(BadValue, match="game"):
+        resume(folder)
