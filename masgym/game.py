@@ -120,9 +120,20 @@ class Workflow(Protocol):
         """As `Domain.weights`, for `judge` and `route`."""
         ...
 
+    def legal(self, state: State, agent: str) -> tuple[str, ...]:
+        """As `Domain.legal`, for `judge` and `route`."""
+        ...
+
+    def oracle(self, state: State, agent: str) -> str:
+        """As `Domain.oracle`, for `judge` and `route`."""
+        ...
+
     def advance(self, state: State, effects: Mapping[str, Effect], last_turn: bool) -> tuple[Effect | None, int | None]:
         """(what is done to the world now or None, the next phase or None when the turn is over)."""
         ...
+
+
+_WORKFLOWS_OWN: tuple[Slot, ...] = ("judge", "route")  # the slots that workflows implement
 
 
 def role_of(agent: str) -> str:
@@ -185,11 +196,10 @@ class Game:
             lines = [slot, board, *(f"{e.slot}:{'!' if e.effect.malformed else e.effect.brief}" for e in memory)]
             messages = (Message(role="user", content="\n".join(lines)),)
         else:
-            brief = f"{self.workflow.brief(agent, self.domain.titles)}\n\n{self.domain.brief(slot)}"
             lines = [f"Turn {min(state.turn + 1, self.T)} of at most {self.T}.", board]
             lines += [self._memory_line(entry, agent) for entry in memory]
             messages = (
-                Message(role="system", content=brief),
+                Message(role="system", content=self._brief(agent)),
                 Message(role="user", content="\n\n".join(lines)),
             )
         return Observation(agent=agent, slot=slot, messages=messages)
@@ -201,7 +211,7 @@ class Game:
                 self.slot(agent), self._attended(state, agent), outputs[agent], results.get(agent, ())
             )
             for agent in self.active(state)
-            if self.slot(agent) not in ("judge", "route")
+            if self.slot(agent) not in _WORKFLOWS_OWN
         }
         return {agent: calls for agent, calls in todo.items() if calls}
 
@@ -235,9 +245,15 @@ class Game:
             rewards={a: self._terms(self.slot(a), effects[a]) for a in members},
         )
 
+    def legal(self, state: State, agent: str) -> tuple[str, ...]:
+        """Short legal replies of `agent` in `state`; () where they cannot be listed."""
+        slot = self.slot(agent)
+        return self.workflow.legal(state, agent) if slot in _WORKFLOWS_OWN else self.domain.legal(state.world, slot)
+
     def oracle(self, state: State, agent: str) -> str:
-        """An optimal reply of `agent` in `state` (domains' slots)."""
-        return self.domain.oracle(state.world, self.slot(agent))
+        """An optimal reply of `agent` in `state`."""
+        slot = self.slot(agent)
+        return self.workflow.oracle(state, agent) if slot in _WORKFLOWS_OWN else self.domain.oracle(state.world, slot)
 
     def spec(self) -> dict[str, JSON]:
         """The game as JSON: equal specs, equal games."""
@@ -249,6 +265,14 @@ class Game:
         """A hash of `spec`: snapshots and checkpoints carry it."""
         return hashlib.sha256(json.dumps(self.spec(), sort_keys=True).encode()).hexdigest()[:16]
 
+    def _brief(self, agent: str) -> str:
+        """Who judges or routes is told what the proposers are told: the rules, and the grammar of what it will see."""
+        slot, place = self.slot(agent), self.workflow.brief(agent, self.domain.titles)
+        if slot not in _WORKFLOWS_OWN:
+            return f"{place}\n\n{self.domain.brief(slot)}"
+        told = self.domain.brief("draft")
+        return f"What the {self.domain.titles['draft']} is told:\n---\n{told}\n---\n\n{place}"
+
     def _memory_line(self, entry: Entry, agent: str) -> str:
         title = self.domain.titles.get(entry.slot, entry.slot)
         who = "Your last reply" if entry.agent == agent else f"The {title} ({entry.agent})"
@@ -256,7 +280,7 @@ class Game:
 
     def _effect(self, state: State, agent: str, reply: str, results: tuple[ToolResult, ...]) -> Effect:
         slot = self.slot(agent)
-        if slot in ("judge", "route"):
+        if slot in _WORKFLOWS_OWN:
             return self.workflow.effect(state, agent, reply)
         return self.domain.effect(slot, self._attended(state, agent), reply, results)
 
@@ -272,7 +296,7 @@ class Game:
         return self.domain.potential(after) - self.domain.potential(before) if after != before else 0.0
 
     def _terms(self, slot: Slot, effect: Effect) -> RewardTerms:
-        weights = (self.workflow if slot in ("judge", "route") else self.domain).weights(slot)
+        weights = (self.workflow if slot in _WORKFLOWS_OWN else self.domain).weights(slot)
         local = {} if self.outcome_only else {name: w * effect.terms.get(name, 0.0) for name, w in weights.items()}
         return RewardTerms(local=local, malformed=self.malformed if effect.malformed else 0.0)
 

@@ -11,8 +11,11 @@ from masgym.types import State
 
 
 def random_reply(game: Game, state: State, agent: str, rng: np.random.Generator, most: int = 4) -> str:
-    """1 to `most` legal replies of the present world, joined by spaces; printable text where none can be listed."""
-    legal = game.domain.legal(state.world, game.slot(agent))
+    """1 to `most` legal replies of the present state, joined by spaces (a verdict or a route is only one); printable
+    text where none can be listed."""
+    legal, slot = game.legal(state, agent), game.slot(agent)
+    if legal and slot in ("judge", "route"):
+        return str(rng.choice(legal))
     if legal:
         return " ".join(legal[i] for i in rng.integers(len(legal), size=rng.integers(1, most + 1)))
     return "".join(string.printable[i] for i in rng.integers(len(string.printable), size=20))

@@ -48,6 +48,10 @@ class Face:
 
     def restore(self, snapshot: Snapshot) -> None:
         """Goes on from `snapshot`, also on a fresh environment. Raises BadSnapshot for one of another game."""
+        found: object = snapshot
+        if not isinstance(found, Snapshot):
+            read = "read its JSON form with Snapshot.from_json(text, game)"
+            raise BadSnapshot(f"restore takes a Snapshot, not a {type(found).__name__}; {read}.")
         if snapshot.game != self.game:
             raise BadSnapshot(f"the snapshot is of another game: {difference(self.game, snapshot.game)}.")
         self._set(snapshot)
@@ -116,7 +120,7 @@ class Face:
         now = self.now
         return {
             "active": agent in self.game.active(now.state) and agent not in now.pending,
-            "legal": list(self.game.domain.legal(now.state.world, self.game.slot(agent))),
+            "legal": list(self.game.legal(now.state, agent)),
             "messages": [{"role": m.role, "content": m.content} for m in self._observed(agent).messages],
             "reward_terms": reward_terms(now.transition, agent),
             "task": now.state.task.id,
@@ -146,10 +150,10 @@ class Face:
 
 def plausible(game: Game, agent: str) -> tuple[str, ...]:
     """The legal replies of `agent` at the start of a few tasks."""
-    source, slot = game.domain.tasks, game.slot(agent)
+    source = game.domain.tasks
     size = source.size("train")
-    worlds = [game.initial(source.get("train", i)).world for i in range(4 if size is None else min(4, size))]
-    return tuple(dict.fromkeys(reply for world in worlds for reply in game.domain.legal(world, slot)))
+    states = [game.initial(source.get("train", i)) for i in range(4 if size is None else min(4, size))]
+    return tuple(dict.fromkeys(reply for state in states for reply in game.legal(state, agent)))
 
 
 def reward_terms(transition: Transition | None, agent: str) -> dict[str, JSON]:

@@ -85,8 +85,7 @@ def returns(transitions: Sequence[Transition]) -> float:
 
 def tried(game: Game, state: State, agent: str, extra: Sequence[str], rng: np.random.Generator) -> tuple[str, ...]:
     """A spread of replies: optimal, empty, each legal one, lists that begin legally and go on at random, `extra`."""
-    slot = game.slot(agent)
-    legal, start_legal = game.domain.legal(state.world, slot), game.domain.legal(game.initial(state.task).world, slot)
+    legal, start_legal = game.legal(state, agent), game.legal(game.initial(state.task), agent)
     any_of = tuple(dict.fromkeys((*legal, *start_legal)))
     lists = [" ".join([first, *(any_of[i] for i in rng.integers(len(any_of), size=3))]) for first in legal]
     return (game.oracle(state, agent), "", *legal, *lists, *extra)

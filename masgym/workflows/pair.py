@@ -41,6 +41,12 @@ class Pair:
     def weights(self, slot: Slot) -> Mapping[str, float]:
         raise BadValue("pair has no judge and no route slot.")
 
+    def legal(self, state: State, agent: str) -> tuple[str, ...]:
+        raise BadValue("pair has no judge and no route slot.")
+
+    def oracle(self, state: State, agent: str) -> str:
+        raise BadValue("pair has no judge and no route slot.")
+
     def advance(self, state: State, effects: Mapping[str, Effect], last_turn: bool) -> tuple[Effect | None, int | None]:
         if state.phase == 0:
             return None, 1

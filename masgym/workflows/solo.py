@@ -37,6 +37,12 @@ class Solo:
     def weights(self, slot: Slot) -> Mapping[str, float]:
         raise BadValue("solo has no judge and no route slot.")
 
+    def legal(self, state: State, agent: str) -> tuple[str, ...]:
+        raise BadValue("solo has no judge and no route slot.")
+
+    def oracle(self, state: State, agent: str) -> str:
+        raise BadValue("solo has no judge and no route slot.")
+
     def advance(self, state: State, effects: Mapping[str, Effect], last_turn: bool) -> tuple[Effect | None, int | None]:
         effect = effects["actor_0"]
         return (None if effect.malformed else effect), None
