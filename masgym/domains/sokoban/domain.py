@@ -141,7 +141,7 @@ class Sokoban:
             terms={name: values[name] for name in self.weights(slot)},
             note=" ".join(made) + ("" if whole else f" (then {moves[len(made)]} was blocked)"),
             brief=made,
-            right=gain > 0,
+            right=gain > 0 or (slot == "draft" and _nearer(world.position, position)),
             done=position.solved,
         )
 
@@ -180,6 +180,13 @@ class Sokoban:
 
     def _malformed(self, slot: Slot, world: World, reason: str) -> Effect:
         return Effect(world=world, terms=dict.fromkeys(self.weights(slot), 0.0), note=reason, malformed=True)
+
+
+def _nearer(before: Position, after: Position) -> bool:
+    """Whether fewer moves are left: a long walk to the next push is right, though Phi only counts pushes."""
+    solve = fewest_moves if is_small(before.layout) else next_push
+    now, then = solve(before), solve(after)
+    return now is not None and then is not None and len(then) < len(now)
 
 
 def _alive(position: Position) -> bool:
