@@ -4,7 +4,7 @@ import importlib
 import re
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from typing import Any, TypeAlias
 
 from masgym.errors import BadValue, UnknownName
@@ -158,6 +158,8 @@ def _game(name: str, workflow: str | Workflow, max_cycles: int | None, options: 
 
 def _domain(name: str, turns: int, level: str | None, given: dict[str, JSON]) -> Domain:
     spec = _find(_DOMAINS, "domain", name)
+    if not is_dataclass(spec.load()):
+        raise BadValue(f"{spec.module}:{spec.attribute} is no dataclass; a domain is one (see masgym.game.Domain).")
     known = [f.name for f in fields(spec.load())]
     for option in given:
         if option not in known:
@@ -200,7 +202,12 @@ _OPTIONS = ("workflow", "T", "style", "alpha", "malformed", "outcome_only", "lev
 for _name, _entry in {
     "sokoban": "masgym.domains.sokoban:Sokoban",
     "plan_path": "masgym.domains.plan_path:PlanPath",
+    "sudoku": "masgym.domains.sudoku:Sudoku",
 }.items():
     register_domain(_name, _entry)
-for _name, _entry in {"solo": "masgym.workflows.solo:Solo", "pair": "masgym.workflows.pair:Pair"}.items():
+for _name, _entry in {
+    "solo": "masgym.workflows.solo:Solo",
+    "pair": "masgym.workflows.pair:Pair",
+    "verify": "masgym.workflows.verify:Verify",
+}.items():
     register_workflow(_name, _entry)
