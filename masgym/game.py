@@ -10,6 +10,8 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import fields
+from functools import reduce
+from operator import or_
 from typing import Any, Protocol
 
 from masgym.errors import BadValue, UnknownName
@@ -222,7 +224,7 @@ class Game:
             raise BadValue(f"outputs are of {sorted(outputs)}; the active set is {sorted(members)}.")
         effects = {a: self._effect(state, a, outputs[a], results.get(a, ())) for a in members}
         commit, phase = self.workflow.advance(state, effects, state.turn + 1 == self.T)
-        world = commit.world if commit else state.world
+        world = _world_after(state, commit, effects)
         turn = state.turn + (phase is None)
         ended = "done" if commit and commit.done else "T" if turn == self.T else ""
         success = bool(ended) and self.domain.potential(world) >= 1  # at T too: the team's last answer may be right
@@ -299,6 +301,13 @@ class Game:
         weights = (self.workflow if slot in _WORKFLOWS_OWN else self.domain).weights(slot)
         local = {} if self.outcome_only else {name: w * effect.terms.get(name, 0.0) for name, w in weights.items()}
         return RewardTerms(local=local, malformed=self.malformed if effect.malformed else 0.0)
+
+
+def _world_after(state: State, commit: Effect | None, effects: Mapping[str, Effect]) -> World:
+    """What is done, together with what lasts of the members' effects."""
+    worlds = [commit.world] if commit else []
+    worlds += [effect.world for effect in effects.values() if effect.lasting]
+    return reduce(or_, worlds) if worlds else state.world
 
 
 def _spec(part: Any) -> dict[str, JSON]:

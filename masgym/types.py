@@ -90,6 +90,7 @@ class Effect:
     right: bool = False  # acting on it would be right: correct, or in the games a gain in Phi
     done: bool = False  # acting on it ends the task
     malformed: bool = False
+    lasting: bool = False  # its world holds though nobody acts on it (what a search found); such worlds define `|`
 
 
 @value
