@@ -48,10 +48,9 @@ class Face:
 
     def restore(self, snapshot: Snapshot) -> None:
         """Goes on from `snapshot`, also on a fresh environment. Raises BadSnapshot for one of another game."""
-        found: object = snapshot
-        if not isinstance(found, Snapshot):
+        if not isinstance(snapshot, Snapshot):  # pyright: ignore[reportUnnecessaryIsInstance]
             read = "read its JSON form with Snapshot.from_json(text, game)"
-            raise BadSnapshot(f"restore takes a Snapshot, not a {type(found).__name__}; {read}.")
+            raise BadSnapshot(f"restore takes a Snapshot, not a {type(snapshot).__name__}; {read}.")
         if snapshot.game != self.game:
             raise BadSnapshot(f"the snapshot is of another game: {difference(self.game, snapshot.game)}.")
         self._set(snapshot)

@@ -36,6 +36,15 @@ def test_a_class_can_be_registered_and_a_taken_name_cannot() -> None:
         masgym.register_domain("Line World", Line)
 
 
+def test_an_entry_that_leads_nowhere_says_so() -> None:
+    masgym.register_domain("nowhere", "toy:Nothing")
+    with pytest.raises(masgym.BadValue, match="the module has no 'Nothing'"):
+        masgym.game("nowhere")
+    masgym.register_domain("plain", "toy:re")
+    with pytest.raises(masgym.BadValue, match="toy:re is no dataclass"):
+        masgym.game("plain")
+
+
 def test_names_and_levels_are_listed() -> None:
     assert {"sokoban", "plan_path", "line"} <= set(masgym.list_domains())
     assert {"solo", "pair"} <= set(masgym.list_workflows())

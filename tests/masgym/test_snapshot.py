@@ -140,6 +140,11 @@ def test_another_game_is_refused_and_the_difference_named() -> None:
             Snapshot.from_json(kept.to_json(), other.unwrapped.game)
 
 
+def test_restore_takes_a_snapshot() -> None:
+    with pytest.raises(BadSnapshot, match="not a str; read its JSON form"):
+        env().restore(env().snapshot().to_json())
+
+
 def changed(text: str, change) -> str:
     record = json.loads(text)
     change(record)
