@@ -203,6 +203,7 @@ for _name, _entry in {
     "sokoban": "masgym.domains.sokoban:Sokoban",
     "plan_path": "masgym.domains.plan_path:PlanPath",
     "sudoku": "masgym.domains.sudoku:Sudoku",
+    "math": "masgym.domains.math:Math",
 }.items():
     register_domain(_name, _entry)
 for _name, _entry in {

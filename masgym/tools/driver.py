@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from masgym.errors import UnknownName
 from masgym.game import Game
+from masgym.tools.math_verify import math_verify
 from masgym.types import JSON, Calls, Outputs, Results, State, ToolResult, Transition, value
 
 Tool: TypeAlias = Callable[[JSON], ToolResult]  # arguments -> result; may block, may run in a thread
@@ -36,7 +37,7 @@ class Driver:
 
 def default_driver() -> Driver:
     """All tools that this installation has."""
-    return Driver(tools={})
+    return Driver(tools={"math_verify": math_verify})
 
 
 async def step(game: Game, state: State, outputs: Outputs, run: RunCalls) -> Transition:

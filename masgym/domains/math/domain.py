@@ -1,0 +1,206 @@
+r"""Mathematics (STRONGER-MAS, arXiv 2510.11062): exact answers in \boxed{}. Phi = 1 if the answer is right.
+
+Under `pair` the game ends when the actor's answer agrees with the tool user's of the same turn; under `solo`, and
+wherever nobody offered anything, after the answer; under `verify` by approval. What agrees is either both right or,
+as far as reading tells, the same (`answers.same`).
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from masgym.domains.math import taskfile
+from masgym.domains.math.answers import box, plain, read, same, settle
+from masgym.domains.math.generator import FAMILIES, LEVELS, draw
+from masgym.domains.math.program import printed, program_of, run
+from masgym.errors import BadValue, UnknownName
+from masgym.tags import Malformed
+from masgym.tasks import Procedural, TaskSource
+from masgym.types import Effect, Slot, Style, Task, ToolCall, ToolResult, value
+
+_ACT = {"format": 0.2, "correct": 0.8}
+_WEIGHTS: Mapping[str, Mapping[str, float]] = {
+    "act": _ACT,
+    "draft": _ACT,
+    "tool": {"code_found": 0.1, "runs": 0.1, "correct": 0.8},
+}
+_RULES = (
+    "Solve a problem of mathematics. Its answer is exact and worked out: an integer, a fraction in lowest terms or a "
+    "closed form in LaTeX, with no computation left in it."
+)
+_GRAMMAR = (
+    r"You may think first. Put the answer into \boxed{...}; several boxes with different contents are malformed. "
+    "A reply that is nothing but a number needs no box."
+)
+_TASKS: Mapping[str, str] = {
+    "act": f"Give the answer. If teammates offer answers, the game goes on until yours agrees with one. {_GRAMMAR}",
+    "draft": f"Propose the answer. {_GRAMMAR}",
+    "tool": (
+        "Write a Python program in one fenced block (```python); the last line that it prints must be the answer "
+        f"alone. A reply without a program is taken as a plain proposal. {_GRAMMAR}"
+    ),
+}
+_GUESSES = tuple(str(number) for number in range(30))
+
+
+@value
+class World:
+    """A problem and the team's current answer to it."""
+
+    question: str
+    expected: str  # never shown
+    answer: str = ""  # "": none yet
+    right: bool = False
+    offers: tuple[tuple[str, bool], ...] | None = None  # (answer, right) of teammates in this turn; None: no teammate
+
+
+@value
+class Math:
+    """Generated problems of `families`, or with `file` those of a file of JSON lines (taskfile.py)."""
+
+    families: tuple[str, ...] = LEVELS["easy"]["families"]  # of generator.FAMILIES; a list will do
+    seed: int = 0  # of the collection
+    file: str | None = None
+
+    def __post_init__(self) -> None:
+        """Raises UnknownName or BadValue for arguments that do not exist, BadFile for a file that cannot be read."""
+        object.__setattr__(self, "families", _checked_families(self.families))
+        if isinstance(self.seed, bool) or not 0 <= self.seed < 2**63:
+            raise BadValue(f"seed is {self.seed!r}; a whole number of at least 0 was expected.")
+        if self.file is not None:
+            taskfile.load(self.file)
+
+    @property
+    def name(self) -> str:
+        return "math"
+
+    @property
+    def titles(self) -> Mapping[str, str]:
+        return {"draft": "solver", "tool": "tool user", "act": "solver"}
+
+    @property
+    def tasks(self) -> TaskSource:
+        if self.file is not None:
+            return taskfile.load(self.file)
+        params = {"families": list(self.families)}
+        return Procedural(domain="math", params=params, generate=partial(draw, families=self.families), seed=self.seed)
+
+    def initial(self, task: Task) -> World:
+        """Raises BadValue when the content is no problem with an answer that can stand in a box."""
+        question, answer = task.content.get("question"), task.content.get("answer")
+        if not isinstance(question, str) or not isinstance(answer, str) or read(box(answer)) != answer:
+            raise BadValue(f"task {task.id} holds {dict(task.content)!r}; texts 'question' and 'answer' were expected.")
+        return World(question=question, expected=answer)
+
+    def render(self, world: World, style: Style) -> str:
+        if style == "compact":
+            return f"{world.question}\n{world.answer}".rstrip("\n")
+        known = f"\n\nThe team's answer so far: {world.answer}" if world.answer else ""
+        return f"Problem: {world.question}{known}"
+
+    def brief(self, slot: Slot) -> str:
+        return f"{_RULES}\n{_TASKS[_known(slot)]}"
+
+    def attend(self, world: World, offers: tuple[Effect, ...]) -> World:
+        """Keeps what teammates answered in this turn: `effect` compares with it."""
+        answers = tuple((e.world.answer, e.world.right) for e in offers if not e.malformed and e.world.answer)
+        return replace(world, offers=answers if offers else None)
+
+    def calls(self, slot: Slot, world: World, reply: str, results: tuple[ToolResult, ...]) -> tuple[ToolCall, ...]:
+        """At most one at a time: the program, then math-verify where reading settles nothing."""
+        found = _judge(slot, world.expected, reply, results)
+        return (found,) if isinstance(found, ToolCall) else ()
+
+    def effect(self, slot: Slot, world: World, reply: str, results: tuple[ToolResult, ...]) -> Effect:
+        """Raises BadValue when `results` are not those of `calls`."""
+        weights = self.weights(slot)
+        found = _judge(slot, world.expected, reply, results)
+        if isinstance(found, ToolCall):
+            raise BadValue(f"a reply was judged without the result of its call of {found.tool!r}; run `calls` first.")
+        if isinstance(found, Malformed):
+            return Effect(world=world, terms=dict.fromkeys(weights, 0.0), note=found.reason, malformed=True)
+        values = {"format": 1.0, "code_found": found.code, "runs": found.runs, "correct": found.right}
+        return Effect(
+            world=replace(world, answer=found.answer, right=found.right, offers=None),
+            terms={name: float(values[name]) for name in weights},
+            note=found.note,
+            brief=found.answer or "?",
+            right=found.right,
+            done=slot != "act" or world.offers is None or _agrees(found, world.offers),
+        )
+
+    def weights(self, slot: Slot) -> Mapping[str, float]:
+        return _WEIGHTS[_known(slot)]
+
+    def team(self, before: World, after: World) -> float:
+        """1 if the team's answer is right."""
+        return float(after.right)
+
+    def potential(self, world: World) -> float:
+        return float(world.right)
+
+    def legal(self, world: World, slot: Slot) -> tuple[str, ...]:
+        """Some guesses, which random players and corrupted demonstrations need; () where a number cannot be right."""
+        return _GUESSES if plain(world.expected) else ()
+
+    def oracle(self, world: World, slot: Slot) -> str:
+        """The expected answer, without a box where it is a plain number. For the tool too: it needs no sandbox then."""
+        return world.expected if plain(world.expected) else box(world.expected)
+
+
+@value
+class _Said:
+    """What a well-formed reply comes to."""
+
+    answer: str  # "": its program gave none
+    right: bool
+    note: str
+    code: bool  # it holds a program
+    runs: bool  # an answer could be had: the program ran, or the proposal needs none
+
+
+def _judge(slot: Slot, expected: str, reply: str, results: tuple[ToolResult, ...]) -> _Said | Malformed | ToolCall:
+    """The reply's meaning, or the call that it still needs. Pure: `results` are the answers to the calls so far."""
+    program = program_of(reply) if slot == "tool" else None
+    if isinstance(program, Malformed):
+        return program
+    if program is None:
+        answer = read(reply)
+        return (
+            answer if isinstance(answer, Malformed) else _weigh(expected, answer, f"answers {answer}", False, results)
+        )
+    if not results:
+        return run(program)
+    out = printed(results[0])
+    if out.answer is None:
+        return _Said(answer="", right=False, note=out.note, code=True, runs=out.runs)
+    return _weigh(expected, out.answer, out.note, True, results[1:])
+
+
+def _weigh(expected: str, answer: str, note: str, code: bool, results: tuple[ToolResult, ...]) -> _Said | ToolCall:
+    right = settle(expected, answer)
+    if right is None:
+        if not results:
+            return ToolCall(tool="math_verify", arguments={"expected": expected, "answer": answer})
+        right = results[0].outcome == "ok" and results[0].value is True  # what took too long is not right
+    return _Said(answer=answer, right=right, note=note, code=code, runs=True)
+
+
+def _agrees(said: _Said, offers: tuple[tuple[str, bool], ...]) -> bool:
+    return any((said.right and right) or same(answer, said.answer) for answer, right in offers)
+
+
+def _known(slot: Slot) -> Slot:
+    if slot not in _WEIGHTS:
+        raise UnknownName("slot of math", slot, _WEIGHTS)
+    return slot
+
+
+def _checked_families(given: Any) -> tuple[str, ...]:
+    if isinstance(given, str) or not given:
+        raise BadValue(f"families is {given!r}; a list of names was expected, of: {', '.join(FAMILIES)}.")
+    for name in given:
+        if name not in FAMILIES:
+            raise UnknownName("family of math", name, FAMILIES)
+    return tuple(given)

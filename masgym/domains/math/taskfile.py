@@ -1,0 +1,71 @@
+r"""Problems from a file of JSON lines, one object a line:
+
+    {"question": "What is 2^10?", "answer": "1024", "level": "easy", "source": "handmade"}
+
+question  text, not empty
+answer    text in LaTeX without a box, or an integer
+level     text, optional: "listed" without it
+source    text, optional: where the problem comes from
+Other fields are left alone. Blank lines are skipped; equal lines are one task.
+"""
+
+import json
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from masgym.domains.math.answers import box, read
+from masgym.errors import BadFile
+from masgym.tasks import Instance, Listed
+
+
+def load(file: str) -> Listed:
+    """The problems of `file`, a path. Raises BadFile, which names line and field."""
+    try:
+        raw = Path(file).read_bytes()
+    except OSError as error:
+        raise BadFile(f"the task file {file!r} cannot be read: {error}.") from error
+    return _read(file, sha256(raw).hexdigest(), raw)
+
+
+@lru_cache(maxsize=8)
+def _read(file: str, digest: str, raw: bytes) -> Listed:
+    try:
+        lines = raw.decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise BadFile(f"{file} is no UTF-8 text: {error}.") from error
+    rows = {line: f"{file}, line {number}" for number, line in reversed([*enumerate(lines, start=1)]) if line.strip()}
+    if not rows:
+        raise BadFile(f"{file} holds no task; a JSON object a line was expected.")
+    made = [_instance(line, where) for line, where in reversed(rows.items())]
+    return Listed("math", {"file": Path(file).name, "sha256": digest}, made)
+
+
+def _instance(line: str, where: str) -> Instance:
+    try:
+        row: Any = json.loads(line)
+    except ValueError as error:
+        raise BadFile(f"{where}: no JSON object: {error}.") from error
+    if not isinstance(row, dict):
+        raise BadFile(f"{where}: {type(row).__name__} instead of a JSON object.")
+    content = {"question": _text(row, "question", where), "answer": _answer(row, where)}
+    if "source" in row:
+        content["source"] = _text(row, "source", where)
+    return Instance(content=content, level=_text({"level": "listed", **row}, "level", where), optimum=None)
+
+
+def _answer(row: dict[str, Any], where: str) -> str:
+    given = row.get("answer")
+    text = str(given) if isinstance(given, int) and not isinstance(given, bool) else _text(row, "answer", where)
+    answer = " ".join(text.split())
+    if read(box(answer)) != answer:
+        raise BadFile(f"{where}, field 'answer': {answer[:80]!r} cannot be the content of one \\boxed{{}}.")
+    return answer
+
+
+def _text(row: dict[str, Any], field: str, where: str) -> str:
+    found = row.get(field)
+    if not isinstance(found, str) or not found.strip():
+        raise BadFile(f"{where}, field {field!r}: {found!r} instead of a text that is not empty.")
+    return found.strip()
