@@ -204,6 +204,7 @@ for _name, _entry in {
     "plan_path": "masgym.domains.plan_path:PlanPath",
     "sudoku": "masgym.domains.sudoku:Sudoku",
     "math": "masgym.domains.math:Math",
+    "search": "masgym.domains.search:Search",
 }.items():
     register_domain(_name, _entry)
 for _name, _entry in {

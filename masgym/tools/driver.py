@@ -7,6 +7,7 @@ from typing import TypeAlias
 from masgym.errors import UnknownName
 from masgym.game import Game
 from masgym.tools.math_verify import math_verify
+from masgym.tools.retrieval import search
 from masgym.types import JSON, Calls, Outputs, Results, State, ToolResult, Transition, value
 
 Tool: TypeAlias = Callable[[JSON], ToolResult]  # arguments -> result; may block, may run in a thread
@@ -37,7 +38,7 @@ class Driver:
 
 def default_driver() -> Driver:
     """All tools that this installation has."""
-    return Driver(tools={"math_verify": math_verify})
+    return Driver(tools={"math_verify": math_verify, "search": search})
 
 
 async def step(game: Game, state: State, outputs: Outputs, run: RunCalls) -> Transition:

@@ -1,0 +1,73 @@
+"""Questions from a JSONL file, a line each; the form of Search-R1's sets (arXiv 2503.09516).
+
+question        the text that is asked
+golden_answers  a list of equally right answers, at least one
+id              a text or a number; left out: the line's number
+metadata        optional object; read of it: supporting_facts.title (HotpotQA's), a list of the titles of the gold
+                passages, and level, a word
+queries         optional: the searches that lead to the answer, for the oracle
+"""
+
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from masgym.domains.search.grammar import Said, parse
+from masgym.errors import BadFile
+from masgym.tasks import Instance, Listed
+from masgym.tools.retrieval import Shared, jsonl
+from masgym.types import JSON
+
+
+def load(file: str) -> Listed:
+    """The questions of `file`. Raises BadFile, which names file, line and field."""
+    try:
+        digest = sha256(Path(file).read_bytes()).hexdigest()
+    except (OSError, ValueError) as error:
+        raise BadFile(f"the questions file {file!r} cannot be read: {error}.") from error
+    return _LISTED.get((file, digest))
+
+
+def _read(key: tuple[str, str]) -> Listed:
+    file, digest = key
+    found = [_instance(row, number, f"{file}, line {number}") for number, row in jsonl(file)]
+    if not found:
+        raise BadFile(f"{file} holds no question; one JSON object on each line was expected.")
+    return Listed("search", {"file": Path(file).name, "sha256": digest}, found)
+
+
+def _instance(row: dict[str, Any], number: int, where: str) -> Instance:
+    question, metadata = row.get("question"), row.get("metadata") or {}
+    if not isinstance(question, str) or not question.strip():
+        raise BadFile(f"{where}: `question` is {question!r}; a text was expected.")
+    if not isinstance(metadata, dict):
+        raise BadFile(f"{where}: `metadata` is a {type(metadata).__name__}; an object was expected.")
+    answers = _texts(row.get("golden_answers"), "golden_answers", where)
+    if not any(isinstance(parse(f"<answer>{answer}</answer>"), Said) for answer in answers):
+        raise BadFile(f"{where}: no reply can give any of `golden_answers`: {str(answers)[:80]!r}.")
+    content: dict[str, JSON] = {
+        "id": str(row.get("id", number)),
+        "question": question,
+        "golden_answers": answers,
+        "gold": _titles(metadata, where),
+        "queries": _texts(row.get("queries", [question]), "queries", where),
+    }
+    level = metadata.get("level")
+    return Instance(content=content, level=level if isinstance(level, str) else "unrated", optimum=None)
+
+
+def _titles(metadata: dict[str, Any], where: str) -> list[str]:
+    facts = metadata.get("supporting_facts")
+    if facts is None:
+        return []
+    titles = facts.get("title") if isinstance(facts, dict) else None
+    return list(dict.fromkeys(_texts(titles, "metadata.supporting_facts.title", where))) if titles != [] else []
+
+
+def _texts(given: object, field: str, where: str) -> list[str]:
+    if not isinstance(given, list) or not given or not all(isinstance(text, str) and text.strip() for text in given):
+        raise BadFile(f"{where}: `{field}` is {str(given)[:80]!r}; a list of texts was expected.")
+    return given
+
+
+_LISTED = Shared(_read)
