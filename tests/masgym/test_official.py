@@ -21,8 +21,8 @@ from pettingzoo.test import (
 
 import masgym
 
-DOMAINS = ("sokoban", "plan_path")
-GAMES = [(domain, workflow) for domain in DOMAINS for workflow in ("solo", "pair")]
+DOMAINS = ("sokoban", "plan_path", "sudoku")
+GAMES = [(domain, workflow) for domain in DOMAINS for workflow in ("solo", "pair", "verify")]
 # of text, unavoidable: the suites expect arrays, boxes and discrete spaces
 EXPECTED = ("not a NumPy array", "not NumPy array", "should be gymnasium.spaces.box")
 
@@ -85,6 +85,6 @@ def test_max_cycles(domain: str) -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["Sokoban", "PlanPath"])
+@pytest.mark.parametrize("name", ["Sokoban", "PlanPath", "Sudoku"])
 def test_gymnasium(name: str) -> None:
     check_env(gymnasium.make(f"masgym/{name}-v0").unwrapped)
