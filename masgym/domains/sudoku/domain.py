@@ -51,7 +51,8 @@ _OWN = dict(zip("123456789", "abcdefghi", strict=True))  # how the compact style
 class Sudoku:
     """Puzzles with one solution and exactly `givens` given digits.
 
-    A puzzle can be solved in T = `turns` turns: its blanks are at most `turns * moves_per_turn`.
+    A puzzle can be solved in T = `turns` turns: its blanks are at most `turns * moves_per_turn`. Splits share no
+    puzzle, but there are only 288 full 4x4 grids: a test puzzle may be a training puzzle with its digits renamed.
     """
 
     size: int = 4  # rows, columns and digits: 4 or 9
