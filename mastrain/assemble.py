@@ -48,7 +48,7 @@ def assemble(config: RunConfig, folder: Path, say: Callable[[str], None], fresh:
     game = make_game(config)
     policies = policy_map(config.policies, game.roles)
     loaded = {policy: load_model(model_spec(config)) for policy in roles_of(policies)}
-    models = {policy: model for policy, (model, _) in loaded.items()}
+    models: dict[str, Any] = {policy: model for policy, (model, _) in loaded.items()}
     tokenizers = {policy: tokenizer for policy, (_, tokenizer) in loaded.items()}
     if fresh and config.model.kind == "nano":
         warm_start(game, models, tokenizers, config.model.warmstart, say)

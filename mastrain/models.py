@@ -20,7 +20,7 @@ class ModelSpec:
     """What to load."""
 
     source: str = "nano"  # "nano", a folder made by save_pretrained, or a hub id
-    dtype: Literal["float32", "bfloat16", "float16"] = "float32"
+    dtype: Literal["float32", "bfloat16", "float16"] = "float32"  # nano is float32
     gguf_file: str = ""  # a file of `source` to read the weights from
     nano: Nano = Nano()
     seed: int = 0  # of nano's weights; pretrained ones have none

@@ -200,7 +200,8 @@ class Updater(GRPOTrainer):
 
 
 def _kl(logps: Tensor, reference: Tensor) -> Tensor:
-    """(B, T) k3 estimator of KL(current || reference) from samples of the current policy; never negative."""
+    """(B, T) k3 estimator of KL(current || reference) from samples of the current policy (GRPO, arXiv 2402.03300,
+    Eq. 4): never negative. No importance ratio; its mean gradient is that of KL(reference || current)."""
     difference = reference - logps
     return torch.exp(difference) - difference - 1
 
@@ -229,6 +230,7 @@ def _arguments(settings: UpdateSettings, output_dir: Path, *, use_cpu: bool) -> 
         entropy_coef=settings.entropy_coefficient,
         max_completion_length=settings.max_completion_tokens,
         beta=0.0,
+        use_bias_correction_kl=False,  # the KL term as in `_kl`
     )
 
 

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
 from torch import Tensor, nn
 
 import masgym
@@ -40,6 +40,7 @@ _SOURCES = (  # files whose content shapes the weights
     (masgym, ("domains/**/*.py", "workflows/*.py", "tools/*.py", "game.py", "tasks.py", "types.py", "rng.py")),
     (mastrain, ("nano.py", "chat.py", "demonstrations.py", "warmstart.py")),
 )
+_REWARDS = ("alpha", "malformed", "outcome_only")  # fields of a Game that demonstrations never look at
 
 Weights = dict[str, Tensor]
 
@@ -54,7 +55,7 @@ def warm_start(
     """Fills every policy's model, in place. Equal models get equal weights, from the cache or taught now."""
     for policy, model in models.items():
         path = cache_folder() / f"warmstart-{fingerprint(game, model, settings)}.safetensors"
-        weights = _read(path, model, say)
+        weights = _read(path, say)
         if weights is None:
             weights = teach(game, model, tokenizers[policy], settings, say)
             _write(path, weights)
@@ -158,9 +159,9 @@ def cache_folder() -> Path:
 def fingerprint(game: Game, model: nn.Module, settings: WarmstartConfig) -> str:
     """A hash of all that shapes the weights: game, settings, first weights, libraries, machine, our sources."""
     shaping = {
-        "game": game.spec(),
+        "game": {name: part for name, part in game.spec().items() if name not in _REWARDS},
         "settings": asdict(settings),
-        "weights": {name: _digest(tensor.numpy().tobytes()) for name, tensor in model.state_dict().items()},
+        "weights": _digest_of(model.state_dict()),
         "libraries": {name: version(name) for name in ("torch", "trl", "transformers", "tokenizers", "numpy")},
         "machine": [platform.machine(), torch.get_num_threads()],
         "sources": {
@@ -177,20 +178,25 @@ def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _read(path: Path, model: nn.Module, say: Callable[[str], None]) -> Weights | None:
-    """The cached weights, or None where there are none that fit `model`."""
+def _digest_of(weights: Mapping[str, Tensor]) -> str:
+    return _digest("".join(f"{name} {_digest(weights[name].numpy().tobytes())}\n" for name in sorted(weights)).encode())
+
+
+def _read(path: Path, say: Callable[[str], None]) -> Weights | None:
+    """The cached weights, or None where there are none, or not those that were written."""
     if not path.exists():
         return None
     try:
-        weights = load_file(path)
+        with safe_open(path, "pt") as file:
+            weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            written = (file.metadata() or {}).get("sha256")
     except (SafetensorError, OSError) as error:
-        say(f"the cached start {path} cannot be read ({error}); it is made anew")
+        say(f"supervised start: the cached one cannot be read and is made anew ({path}: {error})")
         return None
-    wanted = {name: tensor.shape for name, tensor in model.state_dict().items()}
-    if {name: tensor.shape for name, tensor in weights.items()} != wanted:
-        say(f"the cached start {path} is of another model; it is made anew")
+    if _digest_of(weights) != written:
+        say(f"supervised start: the cached one is damaged and is made anew ({path})")
         return None
-    say(f"supervised start: from the cache, {path}")
+    say(f"supervised start: from the cache ({path})")
     return weights
 
 
@@ -198,5 +204,5 @@ def _write(path: Path, weights: Weights) -> None:
     """Whole or not at all: to a file beside it, then renamed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.name, suffix=".tmp", delete=False) as file:
-        file.write(save(weights))
+        file.write(save(weights, {"sha256": _digest_of(weights)}))
     os.replace(file.name, path)
