@@ -87,9 +87,9 @@ class _Worker:
         line = self._line(wall)
         if line:
             return ToolResult(**json.loads(line))
-        if line is None or self._process.wait() == -signal.SIGPROF:
-            return _TIMEOUT
-        return _ERROR
+        if line is None:
+            self.end()
+        return _TIMEOUT if line is None or self._process.wait() == -signal.SIGPROF else _ERROR
 
     def end(self) -> None:
         if self._owner == os.getpid():

@@ -23,8 +23,8 @@ _NUMBER = re.compile(rf"([+-]?)(?:({_INTEGER})(\.\d+)?|(\.\d+))", re.ASCII)
 _PART = r"(?:\{([+-]?\d+)\}|(\d))"
 _FRACTION = re.compile(rf"([+-]?)(?:\\frac{_PART}{_PART}|(\d+)/(\d+))", re.ASCII)
 _CONSTANT = re.compile(r"(?:[-+*/^(){}\d.,]|\\(?:frac|sqrt|pi|cdot|times)(?![A-Za-z]))+", re.ASCII)
-_WORDS = re.compile(r"\\(?:text|textrm|textbf|mathrm|mbox)\{[^{}\d]*\}")
-_SPACES = re.compile(r"\s+|\\[,;:! ]|~|\\q?quad(?![A-Za-z])|\\(?:left|right)(?![A-Za-z])")
+_WORDS = re.compile(r"(?<!\\)\\(?:text|textrm|textbf|mathrm|mbox)\{[^{}\d]*\}")
+_SPACES = re.compile(r"\s+|~|(?<!\\)\\(?:[,;:! ]|(?:q?quad|left|right)(?![A-Za-z]))")
 _SYMBOL_IS = re.compile(r"[A-Za-z](?:_\{?\w\}?)?=", re.ASCII)
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\d+(?:\.\d+)?|\.\d+|\S", re.ASCII | re.DOTALL)
 _SIGN = re.compile(r"(?<![\d)}A-Za-z])[+-]")
@@ -77,9 +77,9 @@ def settle(expected: str, answer: str) -> bool | None:
     Equal texts are; numbers are compared exactly. Where a number or a closed form in roots and pi is expected, an
     answer with work left in it (3+4 for 7, 14/2, a sum, a factorial) is wrong: the question is no answer.
     """
-    if "".join(expected.split()) == "".join(answer.split()):
-        return True
     gold_text, text = _tidy(expected), _tidy(answer)
+    if gold_text == text:
+        return True
     if not _CONSTANT.fullmatch(gold_text):
         return None
     gold, given = _number(gold_text), _number(text)
@@ -114,9 +114,9 @@ def _boxes(reply: str) -> list[str] | Malformed:
 
 def _tidy(text: str) -> str:
     """Without spaces, sizes, words in \\text{} and a leading `x =`; one kind of fraction."""
-    text = _WORDS.sub(" ", re.sub(r"\\[dt]frac(?![A-Za-z])", r"\\frac", text))
+    text = _WORDS.sub(" ", re.sub(r"(?<!\\)\\[dt]frac(?![A-Za-z])", r"\\frac", text))
     text = _SPACES.sub(" ", text)
-    joined = re.sub(r"(?<!\d) +| +(?!\d)", "", text)  # a space between two digits stays: 1 2 is not 12
+    joined = re.sub(r"(?<![0-9A-Za-z]) +| +(?![0-9A-Za-z])", "", text)  # not between two digits: 1 2 is not 12
     named = _SYMBOL_IS.match(joined)
     return joined[named.end() :] if named else joined
 
