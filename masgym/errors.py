@@ -35,3 +35,7 @@ class BadSnapshot(MasgymError, ValueError):
 
 class UnsolvableTask(MasgymError, ValueError):
     """A generator found no instance for what was asked."""
+
+
+class NoSandbox(MasgymError, RuntimeError):
+    """A program was to be run, and it cannot be isolated here; the message says what to install."""

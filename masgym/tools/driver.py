@@ -7,7 +7,9 @@ from typing import TypeAlias
 from masgym.errors import UnknownName
 from masgym.game import Game
 from masgym.tools.math_verify import math_verify
+from masgym.tools.python import Python
 from masgym.tools.retrieval import search
+from masgym.tools.sandbox import Backend
 from masgym.types import JSON, Calls, Outputs, Results, State, ToolResult, Transition, value
 
 Tool: TypeAlias = Callable[[JSON], ToolResult]  # arguments -> result; may block, may run in a thread
@@ -19,6 +21,12 @@ class Driver:
     """Named tools. `await driver(calls)` runs the calls in threads; `driver.run(calls)` runs them here."""
 
     tools: Mapping[str, Tool]
+
+    @property
+    def sandbox(self) -> str:
+        """Where programs run, for reports: "bubblewrap", "unsafe", or "none" without the tool python."""
+        python = self.tools.get("python")
+        return python.backend if isinstance(python, Python) else "none"
 
     def run(self, calls: Calls) -> Results:
         return {agent: tuple(self._tool(c.tool)(c.arguments) for c in wanted) for agent, wanted in calls.items()}
@@ -36,9 +44,9 @@ class Driver:
         return self.tools[name]
 
 
-def default_driver() -> Driver:
-    """All tools that this installation has."""
-    return Driver(tools={"math_verify": math_verify, "search": search})
+def default_driver(sandbox: Backend = "bubblewrap") -> Driver:
+    """All tools that this installation has. `sandbox` is where programs run: "unsafe" isolates nothing."""
+    return Driver(tools={"math_verify": math_verify, "python": Python(backend=sandbox), "search": search})
 
 
 async def step(game: Game, state: State, outputs: Outputs, run: RunCalls) -> Transition:
