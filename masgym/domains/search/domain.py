@@ -55,7 +55,7 @@ class Search:
 
     hops: int = 2
     entities: int = 4000  # of the generated corpus: 5,000 passages, 10,000 where it is terse
-    terse: bool = False  # passages of one fact each, in three short words
+    terse: bool = False  # its passages are of one fact each, in three short words
     top_k: int = 3  # passages that a search finds
     searches: int = 6  # that an episode may make
     f1_weight: float = 0.0  # of the local term `f1`, taken from the 0.8 of `correct`
@@ -148,9 +148,12 @@ class Search:
         return ()
 
     def oracle(self, world: World, slot: Slot) -> str:
-        """The search for the first passage still missing, else (or when no search is left) the answer."""
+        """The search for the first passage still missing, else (or when no search is left) the answer.
+
+        On a terse corpus in the short form of the grammar."""
         query = self._next_query(world)
-        return f"<answer>{world.question.answers[0]}</answer>" if query is None else f"<search>{query}</search>"
+        kind, sign, text = ("answer", "=", world.question.answers[0]) if query is None else ("search", "?", query)
+        return f"{sign}{text}" if self.terse else f"<{kind}>{text}</{kind}>"
 
     def _said(self, world: World, reply: str) -> Said | Malformed:
         """What a reply says, if it may be said in this world."""

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from masgym.domains.search.grammar import mentions, normalise
+from masgym.domains.search.grammar import mentions
 from masgym.domains.search.knowledge import RELATIONS, Knowledge, Relation, knowledge, spec
 from masgym.domains.search.world import passages_of
 from masgym.tasks import Instance
-from masgym.tools.retrieval import retriever
+from masgym.tools.retrieval import Spec, retriever
 from masgym.types import JSON
 
 MOST_HOPS = 4
@@ -27,28 +27,27 @@ Chain = Sequence[tuple[int, Relation]]  # (subject, relation) of each hop; each 
 
 
 def draw(rng: np.random.Generator, *, seed: int, entities: int, terse: bool, hops: int, top_k: int) -> Instance | None:
-    """One chain of `hops` facts. None when it can be cut short, or the search for a hop does not find its passage."""
+    """One chain of `hops` facts. None when it is no chain for a searcher: a hop's search does not find its passage or
+    finds one of a later hop, or the answer stands in the question or on the way."""
     known = knowledge(seed, entities, terse)
     chain = _walk(rng, known, hops)
+    names = [known.entities[subject].name for subject, _ in chain]
     last, relation = chain[-1]
-    answer, names = known.name(known.facts[last, relation.word]), [known.entities[subject].name for subject, _ in chain]
+    answer = known.name(known.facts[last, relation.word])
     gold = [known.title(subject, hop.word) for subject, hop in chain]
     queries = [f"{name} {hop.word}" for name, (_, hop) in zip(names, chain, strict=True)]
-    pages = _pages(queries, gold, seed, entities, terse, top_k)
-    if (
-        pages is None
-        or len({*names, answer}) <= hops
-        or any(mentions(page, [answer]) for page in [names[0], *pages[:-1]])
-    ):
+    question = _question(known, chain, relation.object == "person")
+    way = _way(queries, gold, spec(seed, entities, terse), top_k)
+    if way is None or len(set(names)) < hops or any(mentions(text, [answer]) for text in [question, *way]):
         return None
     content: dict[str, JSON] = {
-        "question": _question(known, chain, relation.object == "person"),
+        "question": question,
         "terse": f"{names[0]} {' '.join(hop.word for _, hop in chain)}?",
         "golden_answers": [answer],
         "gold": gold,
         "queries": queries,
     }
-    return Instance(content=content, level=LEVEL_NAMES[hops - 1], optimum=hops + 1)
+    return Instance(content=content, level=LEVEL_NAMES[hops - 1], optimum=None)
 
 
 def _walk(rng: np.random.Generator, known: Knowledge, hops: int) -> Chain:
@@ -66,18 +65,15 @@ def _walk(rng: np.random.Generator, known: Knowledge, hops: int) -> Chain:
     return chain
 
 
-def _pages(
-    queries: Sequence[str], gold: Sequence[str], seed: int, entities: int, terse: bool, top_k: int
-) -> list[str] | None:
-    """The passages of each hop; None where one is not among the first `top_k` of its search."""
-    search, pages = retriever(spec(seed, entities, terse)).search, list[str]()
-    for query, title in zip(queries, gold, strict=True):
-        found = passages_of(search(query, top_k).value)
-        page = next((str(passage) for passage in found if normalise(passage.title) == normalise(title)), None)
-        if page is None:
+def _way(queries: Sequence[str], gold: Sequence[str], corpus: Spec, top_k: int) -> list[str] | None:
+    """The passages of all hops but the last; None where the search for a hop does not find its own, or a later one."""
+    search, way = retriever(corpus).search, list[str]()
+    for hop, query in enumerate(queries):
+        found = {passage.title: str(passage) for passage in passages_of(search(query, top_k).value)}
+        if gold[hop] not in found or any(title in found for title in gold[hop + 1 :]):
             return None
-        pages.append(page)
-    return pages
+        way.append(found[gold[hop]])
+    return way[:-1]
 
 
 def _question(known: Knowledge, chain: Chain, person: bool) -> str:

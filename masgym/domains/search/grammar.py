@@ -1,20 +1,24 @@
 """Replies, and how answers are compared.
 
 reply := text with exactly one <search>query</search>  |  text with exactly one <answer>answer</answer>
+       | ?query  |  =answer                             the short forms: the whole reply is that line
 
-A reply with both, with neither, with two of one, or with a tag inside a tag is malformed, not guessed (the grammar of
-Search-R1, arXiv 2503.09516, read strictly). What others wrote, passages and replies alike, goes through `plain` before
-it is shown: one line without < and >, so that it can forge neither a tag nor a line of the prompt.
+A reply with both tags, with two of one, or with a tag inside a tag is malformed, not guessed (the grammar of
+Search-R1, arXiv 2503.09516, read strictly; the short forms, for small models, are ours). What others wrote, passages
+and replies alike, goes through `plain` before it is shown: one line without < and >, so that it can forge neither a
+tag nor a line of the prompt.
 """
 
 import re
 import string
 from collections import Counter
 from collections.abc import Iterable
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from masgym.tags import Malformed, inside
 from masgym.types import value
+
+Kind: TypeAlias = Literal["search", "answer"]
 
 MOST_CHARACTERS = 300  # of a query or an answer
 
@@ -28,7 +32,7 @@ GRAMMAR = (
 class Said:
     """What a reply says: `text` has a word in it, and no line break and no < or >."""
 
-    kind: Literal["search", "answer"]
+    kind: Kind
     text: str
 
 
@@ -37,15 +41,22 @@ def parse(reply: str) -> Said | Malformed:
     if not reply.strip():
         return Malformed(reason="the reply was empty")
     search, answer = (f"<{tag}>" in reply or f"</{tag}>" in reply for tag in ("search", "answer"))
-    if search == answer:
-        found = "both a <search> and an <answer>" if search else "neither a <search> nor an <answer>"
-        return Malformed(reason=f"it has {found}; exactly one of them was expected")
-    kind: Literal["search", "answer"] = "search" if search else "answer"
+    if search and answer:
+        return Malformed(reason="it has both a <search> and an <answer>; exactly one of them was expected")
+    if not search and not answer:
+        return _short(reply.strip())
+    kind: Kind = "search" if search else "answer"
     text = inside(reply, kind)
     return text if isinstance(text, Malformed) else _said(kind, text)
 
 
-def _said(kind: Literal["search", "answer"], text: str) -> Said | Malformed:
+def _short(line: str) -> Said | Malformed:
+    if line[0] in _SHORT and line[1:2].isalnum() and len(line.splitlines()) == 1:
+        return _said(_SHORT[line[0]], line[1:])
+    return Malformed(reason="it has neither a <search> nor an <answer>; exactly one of them was expected")
+
+
+def _said(kind: Kind, text: str) -> Said | Malformed:
     if len(text) > MOST_CHARACTERS:
         return Malformed(reason=f"its {kind} has {len(text)} characters; at most {MOST_CHARACTERS} are allowed")
     if _TAG.search(text):
@@ -92,6 +103,7 @@ def _f1(answer: str, golden: str) -> float:
     return 2 * shared / (len(one) + len(other)) if shared else 0.0
 
 
+_SHORT: dict[str, Kind] = {"?": "search", "=": "answer"}
 _ARTICLE = re.compile(r"\b(?:a|an|the)\b")
 _TAG = re.compile(r"</?[A-Za-z]")
 _BRACKETS = str.maketrans("<>", "‹›")
