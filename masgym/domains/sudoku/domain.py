@@ -163,7 +163,7 @@ class Sudoku:
             spell([(cell, digit)], shape)
             for cell in range(len(givens))
             for d, digit in enumerate(shape.digits)
-            if givens[cell] == EMPTY and free[cell] >> d & 1 and world.cells[cell] != digit
+            if free[cell] >> d & 1 and world.cells[cell] != digit
         )
 
     def oracle(self, world: World, slot: Slot) -> str:

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from masgym.domains.sudoku.grid import EMPTY, SHAPES, rows_of
-from masgym.domains.sudoku.solver import TECHNIQUES, candidates, hardest_technique, solutions
+from masgym.domains.sudoku.grid import EMPTY, rows_of, shape_of
+from masgym.domains.sudoku.solver import TECHNIQUES, hardest_technique, solutions
 from masgym.tasks import Instance
 from masgym.types import JSON
 
@@ -62,10 +62,6 @@ def _dig(rng: np.random.Generator, cells: str, givens: int) -> str | None:
 
 def _determined(cells: str, cell: int, digit: str) -> bool:
     """Whether no solution of `cells` has another digit in `cell`: then, with `digit` there, it is still unique."""
-    shape = SHAPES[round(len(cells) ** 0.5)]
-    others = candidates(cells, shape)[cell]
-    return not any(
-        others >> d & 1 and next(solutions(f"{cells[:cell]}{other}{cells[cell + 1 :]}"), None)
-        for d, other in enumerate(shape.digits)
-        if other != digit
-    )
+    shape = shape_of(cells)
+    others = set(shape.digits) - {digit, *(cells[peer] for peer in shape.peers[cell])}
+    return not any(next(solutions(f"{cells[:cell]}{other}{cells[cell + 1 :]}"), None) for other in sorted(others))

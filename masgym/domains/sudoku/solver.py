@@ -22,7 +22,7 @@ def solutions(cells: str, order: Sequence[Sequence[int]] | None = None) -> Itera
         if not open_cells:
             yield "".join(digits)
             return
-        cell = min(open_cells, key=lambda c: masks[c].bit_count())
+        cell = _fewest(open_cells, masks)
         mask, at = masks[cell], open_cells.index(cell)
         del open_cells[at]
         for d in tried[cell]:
@@ -45,15 +45,28 @@ def solve(cells: str) -> tuple[str, ...]:
 
 
 def candidates(cells: str, shape: Shape) -> list[int]:
-    """For each cell the digits that no peer holds, whatever the cell itself holds."""
+    """For each empty cell the digits that no peer holds; 0 for the others."""
     bits = [0 if digit == EMPTY else 1 << int(digit) - 1 for digit in cells]
-    every, masks = (1 << shape.size) - 1, list[int]()
-    for peers in shape.peers:
+    masks = [0 if bit else (1 << shape.size) - 1 for bit in bits]
+    for unit in shape.units:
         seen = 0
-        for peer in peers:
-            seen |= bits[peer]
-        masks.append(every & ~seen)
+        for cell in unit:
+            seen |= bits[cell]
+        for cell in unit:
+            masks[cell] &= ~seen
     return masks
+
+
+def _fewest(open_cells: Sequence[int], masks: Sequence[int]) -> int:
+    """The cell with the fewest candidates; the first that has at most one."""
+    best, fewest = open_cells[0], 99
+    for cell in open_cells:
+        count = masks[cell].bit_count()
+        if count < fewest:
+            best, fewest = cell, count
+            if count <= 1:
+                break
+    return best
 
 
 def hardest_technique(cells: str) -> str:
@@ -64,7 +77,7 @@ def hardest_technique(cells: str) -> str:
     which therefore does not (locked candidates). search: none of these goes on.
     """
     shape, needed = shape_of(cells), 0
-    masks = [mask if digit == EMPTY else 0 for mask, digit in zip(candidates(cells, shape), cells, strict=True)]
+    masks = candidates(cells, shape)
     while any(masks):
         steps = (_naked_single, _hidden_single, _pairs)
         found = next((rank for rank, step in enumerate(steps) if step(masks, shape)), len(steps))

@@ -96,7 +96,7 @@ class TestSolver:
             made = draw(keyed("sound", number), size=9, givens=26, min_technique="pair", max_technique="search")
             if made:
                 cells = "".join(made.content["givens"])
-                masks = [m if cell == "." else 0 for m, cell in zip(candidates(cells, SHAPES[9]), cells, strict=True)]
+                masks = candidates(cells, SHAPES[9])
                 while solver._pairs(masks, SHAPES[9]):
                     excluded += 1
                 (solution,) = solve(cells)
@@ -193,14 +193,15 @@ class TestContract:
 
     @pytest.mark.slow
     @pytest.mark.parametrize("level", LEVELS)
-    @pytest.mark.parametrize("workflow", ["solo", "pair", "verify"])
-    def test_the_oracle_solves_500(self, level, workflow):
-        game = masgym.game("sudoku", workflow, level=level)
+    def test_the_oracle_solves_500(self, level):
+        games = [masgym.game("sudoku", workflow, level=level) for workflow in ("solo", "pair", "verify")]
         for index in range(500):
-            state = game.initial(game.domain.tasks.get("test", index))
-            while members := game.active(state):
-                state = game.apply(state, {agent: game.oracle(state, agent) for agent in members}, {}).state
-            assert state.success
+            task = games[0].domain.tasks.get("test", index)
+            for game in games:
+                state = game.initial(task)
+                while members := game.active(state):
+                    state = game.apply(state, {agent: game.oracle(state, agent) for agent in members}, {}).state
+                assert state.success
 
 
 class TestNoReplyPaysMoreThanHonestWork:
