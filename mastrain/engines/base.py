@@ -30,7 +30,7 @@ class SamplingFailed(RuntimeError):
 
 @value
 class Request:
-    """`n` completions of one prompt. The draws of completion c are keyed by (*key, c)."""
+    """`n` completions of one prompt. The draws of completion c are keyed by (*key, agent, c)."""
 
     policy: str
     prompt: Prompt
