@@ -147,7 +147,7 @@ def _reducible(text: str) -> bool:
 
 
 def _work_left(expected: str, answer: str, plain: bool) -> bool:
-    """Has `answer` more numerals or operations than the closed form that is expected?
+    """Has `answer` more numerals or operations than the closed form that is expected, or not the one of a plain number?
 
     A fraction's numerator 1 is not counted: half a root is as good as a root over 2. Nor, where a sum is expected, is
     a numeral that recurs: its terms may each have the denominator.
@@ -157,7 +157,7 @@ def _work_left(expected: str, answer: str, plain: bool) -> bool:
     if not commands <= allowed | _STYLE | _PRODUCTS or operators - expected_operators:
         return True
     if plain:
-        return len(numerals) > 1
+        return len(numerals) != 1
     units = len(re.findall(r"\\frac\{?1(?!\d)|(?<!\d)1/", answer))
     count = len(set(numerals)) if expected_operators["+"] else len(numerals)
     return count > len(most) + units

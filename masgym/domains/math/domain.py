@@ -38,7 +38,8 @@ _TASKS: Mapping[str, str] = {
     "draft": f"Propose the answer. {_GRAMMAR}",
     "tool": (
         "Write a Python program in one fenced block (```python); the last line that it prints must be the answer "
-        f"alone. A reply without a program is taken as a plain proposal. {_GRAMMAR}"
+        "alone, a number or LaTeX. It can import numpy and sympy. A reply without a program is a plain proposal. "
+        f"{_GRAMMAR}"
     ),
 }
 _GUESSES = tuple(str(number) for number in range(30))

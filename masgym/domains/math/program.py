@@ -34,7 +34,7 @@ def program_of(reply: str) -> str | Malformed | None:
 
 
 def run(program: str) -> ToolCall:
-    return ToolCall(tool="python", arguments={"program": program, "stdin": ""})
+    return ToolCall(tool="python", arguments={"program": program, "stdin": "", "packages": ["numpy", "sympy"]})
 
 
 def printed(result: ToolResult) -> Printed:
