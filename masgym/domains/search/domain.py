@@ -7,6 +7,7 @@ that was made before, or is made when the budget is used up, is malformed (an an
 
 from collections.abc import Mapping
 from functools import partial
+from itertools import count
 
 from masgym.domains.search import files
 from masgym.domains.search.generator import MOST_HOPS, draw
@@ -105,6 +106,11 @@ class Search:
         )
 
     def initial(self, task: Task) -> World:
+        """Raises BadValue for a task drawn from another corpus than the one that is searched here."""
+        if "entities" in task.params:
+            drawn_from = spec(task.seed, task.params["entities"], task.params["terse"])
+            if drawn_from != self.corpus_spec:
+                raise BadValue(f"task {task.id} was drawn from {drawn_from}; {self.corpus_spec} is searched here.")
         return World(question=_question(task.content, self.turns - 1))  # the last turn is for the answer
 
     def render(self, world: World, style: Style) -> str:
@@ -217,11 +223,10 @@ class Search:
     def _full(self, world: World) -> str:
         left = self._left(world)
         lines = [f"Question: {world.question.text}", f"Searches left: {left or 'none; an answer is expected'}."]
-        number = 0
+        numbers = count(1)
         for lookup, new in news(world):
             lines.append(f'Found by "{lookup.query}":' if new else f'Found by "{lookup.query}": nothing new.')
-            for number, passage in enumerate(new, start=number + 1):  # noqa: B020 - numbered through
-                lines.append(f"[{number}] {passage}")
+            lines += [f"[{next(numbers)}] {passage}" for passage in new]
         return "\n".join([*lines, f'The answer given: "{world.answer}".'] if world.answer else lines)
 
 

@@ -4,7 +4,7 @@ question        the text that is asked
 golden_answers  a list of equally right answers, at least one
 id              a text or a number; left out: the line's number
 metadata        optional object; read of it: supporting_facts.title (HotpotQA's), a list of the titles of the gold
-                passages, and level, a word
+                passages, and level, a word. Without titles every passage that holds an answer counts as gold
 queries         optional: the searches that lead to the answer, for the oracle
 """
 

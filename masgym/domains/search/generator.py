@@ -1,4 +1,7 @@
-"""Questions with one exact answer: a chain of facts from a named entity to what its last fact names."""
+"""Questions with one exact answer: a chain of facts from a named entity to what its last fact names.
+
+All splits ask about one corpus, as open-domain question answering does; they share facts and no question.
+"""
 
 from collections.abc import Sequence
 

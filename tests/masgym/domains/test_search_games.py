@@ -366,6 +366,15 @@ class TestImported:
         assert len(state.world.lookups) == 2
 
 
+def test_a_task_of_another_corpus_is_refused():
+    task = Search(entities=200).tasks.get("train", 0)
+    for fields in ({"entities": 300}, {"seed": 1}, {"terse": True}):
+        env = masgym.make("search", **{"entities": 200, **fields})
+        with pytest.raises(masgym.BadValue, match="was drawn from"):
+            env.reset(options={"task": task})
+    masgym.make("search", entities=200, hops=1).reset(options={"task": task})
+
+
 def test_the_module_and_the_names():
     from masgym import search_v0
 
