@@ -11,6 +11,7 @@ An index is built once for each spec and shared by all threads.
 """
 
 import json
+import logging
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -59,6 +60,7 @@ class Bm25:
     def __init__(self, passages: Passages) -> None:
         import bm25s  # here: `import masgym` stays light
 
+        logging.getLogger("bm25s").setLevel(logging.WARNING)  # it asks for DEBUG itself
         self.passages = passages
         words: dict[str, int] = {}  # in order of appearance, so that nothing depends on how strings hash
         rows = [[words.setdefault(word, len(words)) for word in tokens(text)] for text in passages]

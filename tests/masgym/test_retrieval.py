@@ -67,6 +67,12 @@ class TestBm25:
     def test_words_are_split_at_anything_but_letters_and_digits(self):
         assert tokens("Old_Mill’s ÉTÉ, 12-3\n½x") == ["old", "mill", "s", "été", "12", "3", "½x"]
 
+    def test_the_index_says_nothing_to_the_log(self, caplog):
+        with caplog.at_level("DEBUG"):
+            contents(Bm25(PASSAGES).search("red", 1))
+            contents(Bm25(PASSAGES).search("", 1))
+        assert not caplog.records
+
     def test_nothing_depends_on_how_strings_hash(self):
         code = (
             "import json; from masgym.tools.retrieval import Bm25; "
