@@ -10,11 +10,10 @@ go to shared memory, which holds no raw text.
 
 import re
 
-from masgym.types import value
+from masgym.tags import Malformed, inside
 
 _MOVE = re.compile(r"up|down|left|right|[udlr]", re.IGNORECASE | re.ASCII)
 _SEPARATORS = " ,\t\n\r\f\v"
-_OPEN, _CLOSE = "<answer>", "</answer>"
 
 GRAMMAR = (
     "Reply with a list of moves, each one of U, D, L, R (up, down, left, right), at most {limit} of them, "
@@ -22,16 +21,9 @@ GRAMMAR = (
 )
 
 
-@value
-class Malformed:
-    """Why a reply holds no moves."""
-
-    reason: str
-
-
 def parse_moves(reply: str, limit: int) -> str | Malformed:
     """The moves as a string over "UDLR", or why there are none. Ambiguous replies are malformed, not guessed."""
-    text = _list_of(reply)
+    text = inside(reply, "answer")
     if isinstance(text, Malformed):
         return text
     moves = "".join(found[0].upper() for found in _MOVE.findall(text))
@@ -40,18 +32,3 @@ def parse_moves(reply: str, limit: int) -> str | Malformed:
     if len(moves) > limit:
         return Malformed(reason=f"it lists {len(moves)} moves; at most {limit} are allowed in a turn")
     return moves
-
-
-def _list_of(reply: str) -> str | Malformed:
-    """The part of a reply that should be a list of moves."""
-    if not reply.strip():
-        return Malformed(reason="the reply was empty")
-    tags = reply.count(_OPEN), reply.count(_CLOSE)
-    if tags == (0, 0):
-        if "```" in reply:
-            return Malformed(reason="it holds a program, and this version has no sandbox to run one; list moves")
-        return reply
-    text, closed, _ = reply.partition(_OPEN)[2].partition(_CLOSE)
-    if tags != (1, 1) or not closed:
-        return Malformed(reason=f"it has {tags[0]} <answer> and {tags[1]} </answer>; exactly one pair was expected")
-    return text

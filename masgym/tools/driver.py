@@ -10,7 +10,7 @@ from masgym.tools.math_verify import math_verify
 from masgym.tools.python import Python
 from masgym.tools.retrieval import search
 from masgym.tools.sandbox import Backend
-from masgym.types import JSON, Calls, Outputs, Results, State, ToolResult, Transition, value
+from masgym.types import JSON, Calls, Outputs, Results, State, ToolCall, ToolResult, Transition, value
 
 Tool: TypeAlias = Callable[[JSON], ToolResult]  # arguments -> result; may block, may run in a thread
 RunCalls: TypeAlias = Callable[[Calls], Awaitable[Results]]
@@ -32,11 +32,12 @@ class Driver:
         return {agent: tuple(self._tool(c.tool)(c.arguments) for c in wanted) for agent, wanted in calls.items()}
 
     async def __call__(self, calls: Calls) -> Results:
-        jobs = {
-            agent: [asyncio.to_thread(self._tool(c.tool), c.arguments) for c in wanted]
-            for agent, wanted in calls.items()
-        }
-        return {agent: tuple(await asyncio.gather(*waiting)) for agent, waiting in jobs.items()}
+        answers = await asyncio.gather(*(self._answers(wanted) for wanted in calls.values()))
+        return dict(zip(calls, answers, strict=True))
+
+    async def _answers(self, calls: tuple[ToolCall, ...]) -> tuple[ToolResult, ...]:
+        jobs = (asyncio.to_thread(self._tool(call.tool), call.arguments) for call in calls)
+        return tuple(await asyncio.gather(*jobs))
 
     def _tool(self, name: str) -> Tool:
         if name not in self.tools:

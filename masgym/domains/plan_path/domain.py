@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 from functools import partial
 
-from masgym.domains.moves import GRAMMAR, Malformed, parse_moves
+from masgym.domains.moves import GRAMMAR, parse_moves
 from masgym.domains.plan_path.generator import draw
 from masgym.domains.plan_path.grid import World, legal_steps, parse_level, walk
+from masgym.domains.programs import BRIEF, noted, program_calls, propose
 from masgym.errors import BadValue, UnknownName
+from masgym.tags import Malformed
 from masgym.tasks import Procedural
 from masgym.types import Effect, Slot, Style, Task, ToolCall, ToolResult, value
 
@@ -90,23 +92,26 @@ class PlanPath:
         return f"{world.rows}\n\nThe agent is at {agent}; the goal at {goal} (counted from the top left)."
 
     def brief(self, slot: Slot) -> str:
-        return f"{_RULES}\n{_TASKS[_known(slot)]}\n{GRAMMAR.format(limit=self.moves_per_turn)}"
+        program = "\n" + BRIEF.format(stdin="the grid, a line per row", last="the moves") if slot == "tool" else ""
+        return f"{_RULES}\n{_TASKS[_known(slot)]}\n{GRAMMAR.format(limit=self.moves_per_turn)}{program}"
 
     def calls(self, slot: Slot, world: World, reply: str, results: tuple[ToolResult, ...]) -> tuple[ToolCall, ...]:
-        return ()
+        return program_calls(slot, reply, results, self.render(world, "compact"))
 
     def effect(self, slot: Slot, world: World, reply: str, results: tuple[ToolResult, ...]) -> Effect:
-        moves = parse_moves(reply, self.moves_per_turn)
+        moves, program = propose(slot, reply, results, partial(parse_moves, limit=self.moves_per_turn))
         if isinstance(moves, Malformed):
-            return _malformed(slot, world, moves.reason)
+            return _malformed(slot, world, noted(moves.reason, program))
         after, made = walk(world, moves)
         if not made:
-            return _malformed(slot, world, f"its first move, {moves[0]}, was blocked")
+            return _malformed(slot, world, noted(f"its first move, {moves[0]}, was blocked", program))
         done = after.at == after.level.goal
         return Effect(
             world=after,
-            terms=_terms(slot, world, after, made, runs=done or made == moves),
-            note=_note(made, moves, done),
+            terms=_terms(
+                slot, world, after, made, whole=done or made == moves, failed=bool(program and program.failure)
+            ),
+            note=noted(_note(made, moves, done), program),
             brief=made,
             right=after.distance < world.distance,
             done=done,
@@ -141,12 +146,12 @@ def _gained(before: World, after: World) -> float:
     return (before.distance - after.distance) / before.level.optimum
 
 
-def _terms(slot: Slot, before: World, after: World, made: str, runs: bool) -> Mapping[str, float]:
+def _terms(slot: Slot, before: World, after: World, made: str, whole: bool, failed: bool) -> Mapping[str, float]:
     """Local terms; `made` decreases the distance at every move exactly if it does so by its length."""
     if slot == "tool":
-        return {"format": 1.0, "runs": float(runs), "potential": max(-1.0, _gained(before, after))}
+        return {"format": 1.0, "runs": float(whole and not failed), "potential": max(-1.0, _gained(before, after))}
     shortest = before.distance - after.distance == len(made)
-    return {"format": 1.0, "legal": float(runs), "on_shortest": float(shortest)}
+    return {"format": 1.0, "legal": float(whole), "on_shortest": float(shortest)}
 
 
 def _malformed(slot: Slot, world: World, reason: str) -> Effect:

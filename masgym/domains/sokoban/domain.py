@@ -4,12 +4,14 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from masgym.domains.moves import GRAMMAR, Malformed, parse_moves
+from masgym.domains.moves import GRAMMAR, parse_moves
+from masgym.domains.programs import BRIEF, noted, program_calls, propose
 from masgym.domains.sokoban import boxoban
 from masgym.domains.sokoban.board import MOST_BOXES, Position, fault, move, parse, play, text_rows
 from masgym.domains.sokoban.generator import generate
 from masgym.domains.sokoban.solver import fewest_moves, is_small, next_push, pushes_left
 from masgym.errors import BadValue, UnknownName
+from masgym.tags import Malformed
 from masgym.tasks import Procedural, TaskSource
 from masgym.types import Effect, Slot, Style, Task, ToolCall, ToolResult, value
 
@@ -118,28 +120,32 @@ class Sokoban:
         return "\n".join(row[1:-1] for row in rows[1:-1]) if style == "compact" else "\n".join(rows)
 
     def brief(self, slot: Slot) -> str:
-        advice = "Your moves are a proposal to the planner; it sees which of them can be made.\n"
-        return f"{_RULES}\n{advice if slot == 'tool' else ''}{GRAMMAR.format(limit=self.moves_per_turn)}"
+        grammar = GRAMMAR.format(limit=self.moves_per_turn)
+        if slot != "tool":
+            return f"{_RULES}\n{grammar}"
+        advice = "Your moves are a proposal to the planner; it sees which of them can be made."
+        return f"{_RULES}\n{advice}\n{grammar}\n{BRIEF.format(stdin='the level, a line per row', last='the moves')}"
 
     def calls(self, slot: Slot, world: World, reply: str, results: tuple[ToolResult, ...]) -> tuple[ToolCall, ...]:
-        return ()  # a program in a reply is malformed (masgym.domains.moves), so nothing has to be run
+        return program_calls(slot, reply, results, self.render(world, "full"))
 
     def effect(self, slot: Slot, world: World, reply: str, results: tuple[ToolResult, ...]) -> Effect:
-        moves = parse_moves(reply, self.moves_per_turn)
+        moves, program = propose(slot, reply, results, partial(parse_moves, limit=self.moves_per_turn))
         if isinstance(moves, Malformed):
-            return self._malformed(slot, world, moves.reason)
+            return self._malformed(slot, world, noted(moves.reason, program))
         position, made = play(world.position, moves)
         if not made:
-            return self._malformed(slot, world, f"the first move, {moves[0]}, is blocked")
+            return self._malformed(slot, world, noted(f"the first move, {moves[0]}, is blocked", program))
         after = World(position=position, pushes_at_start=world.pushes_at_start)
         whole = position.solved or made == moves  # what follows the solving move does not matter
         gain = self._gain(world, after)
         legal, alive = float(whole), float(_alive(position))
-        values = {"format": 1.0, "legal": legal, "runs": legal, "no_deadlock": alive, "potential": gain}
+        runs = legal if program is None or not program.failure else 0.0
+        values = {"format": 1.0, "legal": legal, "runs": runs, "no_deadlock": alive, "potential": gain}
         return Effect(
             world=after,
             terms={name: values[name] for name in self.weights(slot)},
-            note=" ".join(made) + ("" if whole else f" (then {moves[len(made)]} was blocked)"),
+            note=noted(" ".join(made) + ("" if whole else f" (then {moves[len(made)]} was blocked)"), program),
             brief=made,
             right=gain > 0 or (slot == "draft" and _nearer(world.position, position)),
             done=position.solved,

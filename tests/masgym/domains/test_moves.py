@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from masgym.domains.moves import GRAMMAR, Malformed, parse_moves
+from masgym.domains.moves import GRAMMAR, parse_moves
+from masgym.tags import Malformed
 
 MILLION = 1_000_000
 
@@ -84,7 +85,7 @@ def test_reasons_name_the_fault():
     assert "empty" in parse_moves("  ", 4).reason
     assert "2 <answer> and 1 </answer>" in parse_moves("<answer><answer>R</answer>", 4).reason
     assert "5 moves; at most 4" in parse_moves("RRRRR", 4).reason
-    assert "no sandbox" in parse_moves("```\nprint(1)\n```", 4).reason
+    assert "no list of the moves" in parse_moves("```\nprint(1)\n```", 4).reason
 
 
 def test_limit_is_inclusive():

@@ -96,9 +96,7 @@ def test_what_follows_the_solving_move_is_ignored():
     assert effect.terms["legal"] == 1
 
 
-@pytest.mark.parametrize(
-    "reply", ["", "U", "LR", "RRRRR", "push it", "<answer>R", "```python\nprint('R')\n```", "\ud800"]
-)
+@pytest.mark.parametrize("reply", ["", "U", "LR", "RRRRR", "push it", "<answer>R", "```R", "\ud800"])
 @pytest.mark.parametrize("slot", ["act", "draft", "tool"])
 def test_malformed_replies_are_data(slot, reply):
     world = world_of(LINE)
