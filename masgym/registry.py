@@ -203,6 +203,7 @@ for _name, _entry in {
     "sokoban": "masgym.domains.sokoban:Sokoban",
     "plan_path": "masgym.domains.plan_path:PlanPath",
     "sudoku": "masgym.domains.sudoku:Sudoku",
+    "code": "masgym.domains.code:Code",
     "math": "masgym.domains.math:Math",
     "search": "masgym.domains.search:Search",
 }.items():

@@ -1,0 +1,126 @@
+"""Running programs on cases: tool calls out, answers in. Expected values stay here; only inputs go to the sandbox.
+
+What the statement shows and what it hides run apart, so that nothing that is shown later (values, errors) can come from
+a program that saw hidden inputs.
+"""
+
+import json
+from collections.abc import Sequence
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+from masgym.domains.code.problem import Case, Check, Problem, asked, literal
+from masgym.errors import BadValue
+from masgym.tools.python import function_call
+from masgym.tools.sandbox import Limits, same
+from masgym.types import JSON, ToolCall, ToolResult, value
+
+_HARNESS = Path(__file__).with_name("harness.py").read_text(encoding="utf-8")
+_PATIENCE = 4  # a program may use the time of so many cases in all
+_OUTPUT = 2**18  # bytes that a run may answer in all
+_SHOWN = 200  # characters of a value or an error in a report
+
+
+@value
+class Answer:
+    """What a program made of one case."""
+
+    kind: str  # "ok", "compile", "exception", or another outcome of the sandbox
+    what: JSON  # the encoded value, or standard output; else the error's last line
+
+
+@value
+class Failure:
+    """A failed case as text: a short line each."""
+
+    asked: str
+    came: str
+    expected: str
+
+
+def run(problem: Problem, programs: Sequence[str], cases: Sequence[Case]) -> ToolCall:
+    """Asks for `answers`: for each program one for each case."""
+    whole, limit = [f"{problem.prelude}{program}" for program in programs], problem.time_limit
+    if problem.form == "stdin":
+        calls: list[list[JSON]] = [[program, case.arguments, limit] for program in whole for case in cases]
+    else:
+        calls = [[program, problem.entry_point, case.arguments, limit] for program in whole for case in cases]
+    seconds = len(programs) * min(len(cases), _PATIENCE) * limit
+    return _call("feed" if problem.form == "stdin" else "call", calls, seconds)
+
+
+def replay(problem: Problem, check: Check, given: Sequence[Answer]) -> ToolCall:
+    """Asks whether `check` accepts a candidate that answered `given` to its inputs. The candidate does not run."""
+    trusted, inputs = f"{problem.prelude}{problem.reference}", [json.loads(text) for text in check.inputs]
+    answers = [[answer.kind, answer.what] for answer in given]
+    seconds = _PATIENCE * problem.time_limit
+    return _call("replay", [[trusted, check.program, inputs, answers, seconds]], seconds)
+
+
+def record(program: str, check: str, entry_point: str, seconds: float) -> ToolCall:
+    """Asks for the inputs of a `Check`: the answer's value is a list of lists of arguments. For importers."""
+    return _call("record", [[program, check, entry_point, seconds]], seconds)
+
+
+def answers(result: ToolResult, count: int) -> tuple[Answer, ...]:
+    """The answers to `count` calls. From the sandbox can come anything: what is no answer counts as an error."""
+    rows: Any = result.value["answers"]
+    if len(rows) != count:
+        raise BadValue(f"{count} calls were answered by {len(rows)} answers; results must be those of `calls`.")
+    return tuple(map(_answer, rows))
+
+
+def passes(problem: Problem, case: Case, answer: Answer) -> bool:
+    """Whether the answer is the one expected: in value and type; of scripts the lines, without spaces at their ends."""
+    if answer.kind != "ok":
+        return False
+    expected = json.loads(case.expected)
+    if problem.form == "stdin":
+        return isinstance(answer.what, str) and _lines(answer.what) == _lines(expected)
+    return same(expected, answer.what)
+
+
+def failure(problem: Problem, case: Case, answer: Answer) -> Failure:
+    """A case that `answer` does not pass."""
+    if answer.kind == "ok":
+        came = f"gives {_readable(answer.what)}"
+    else:
+        came = f"ends with {answer.kind} {answer.what}".rstrip()
+    what = asked(case, problem.form, problem.entry_point)
+    return Failure(asked=_cut(what), came=_cut(came), expected=_cut(literal(json.loads(case.expected))))
+
+
+def _call(function: str, calls: list[list[JSON]], seconds: float) -> ToolCall:
+    cpu = ceil(seconds) + 1
+    limits = Limits(cpu=cpu, wall=10.0 + 4 * cpu, output=_OUTPUT)
+    return function_call(_HARNESS, function, calls, limits=limits)
+
+
+def _answer(row: Any) -> Answer:
+    """Of the tool's {"outcome", "value", "error"}, whose value should be what the harness answers."""
+    if row["outcome"] != "ok":
+        return Answer(kind=row["outcome"], what="")
+    match row["value"]:
+        case ["ok", what]:
+            return Answer(kind="ok", what=what)
+        case [("compile" | "exception" | "timeout") as kind, str(what)]:
+            return Answer(kind=kind, what=_cut(what))
+        case _:
+            return Answer(kind="exception", what="")
+
+
+def _readable(what: JSON) -> str:
+    try:
+        return literal(what)
+    except (TypeError, ValueError, RecursionError):  # a program may answer in the harness's place
+        return repr(what)
+
+
+def _lines(text: str) -> list[str]:
+    return [line.rstrip() for line in text.rstrip().split("\n")]
+
+
+def _cut(text: str) -> str:
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return line if len(line) <= _SHOWN else f"{line[: _SHOWN - 3]}..."

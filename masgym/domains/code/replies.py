@@ -1,0 +1,138 @@
+"""What coder and tester may reply. Reading never raises, takes linear time and runs nothing.
+
+coder   reply := text with exactly one fenced block, the program | one line, an expression     (functions only)
+        An expression `x+1` (after `return ` or not) stands for the function's body: the small model's form.
+tester  reply := text with exactly one fenced block of tests | tests
+        tests := test ((newline | ";") test)*
+        test  := ["assert"] ENTRY(literal, ...) == literal      (scripts: run("standard input") == "output")
+        A literal is what ast.literal_eval reads: numbers, text, True, False, None, lists, tuples, sets, dicts.
+
+Reasons never quote the reply: they go to shared memory, which holds no raw text.
+"""
+
+import ast
+import re
+from typing import Any
+
+from masgym.domains.code.harness import encode
+from masgym.domains.code.problem import Case, Form, Problem, case_of, shown
+from masgym.domains.programs import FENCE, program_of
+from masgym.tags import Malformed
+
+LONGEST_PROGRAM = 8000  # characters
+LONGEST_TESTS = 3000
+
+CODER = (
+    "Reply with the whole program in one fenced block:\n```python\n...\n```\nYou may think first; there must be "
+    "exactly one block. For a function whose body is a single `return`, the expression alone, in one line, will do."
+)
+TESTER = (
+    "Reply with one to {most} tests, one a line, each a call and the value that is right, in literals: f(1, 'a') == 2 "
+    "(of a script: run('input') == 'output'). You may think first and put the tests into one fenced block; without a "
+    "block there must be nothing but tests. A test that repeats an example of the task tells nothing apart."
+)
+
+_BODY = re.compile(r"def \w+\([\w,]*\):\n    return (.+)\n")
+
+
+def program_in(reply: str, problem: Problem) -> str | Malformed:
+    """The coder's program, whole."""
+    text = _block(reply)
+    if isinstance(text, Malformed):
+        return text
+    if len(text) > LONGEST_PROGRAM:
+        return Malformed(reason=f"its program has {len(text)} characters; at most {LONGEST_PROGRAM} are read")
+    if FENCE in reply:
+        return text
+    if "\n" in text or problem.form != "function" or not problem.parameters:
+        return Malformed(reason="it has no program in a fenced block")
+    return body(problem.entry_point, problem.parameters, text.removeprefix("return "))
+
+
+def body(entry_point: str, parameters: tuple[str, ...], expression: str) -> str:
+    """The one-line function that returns `expression`."""
+    return f"def {entry_point}({','.join(parameters)}):\n    return {expression}\n"
+
+
+def expression_of(program: str) -> str:
+    """What `body` made the program of; another program as it is."""
+    found = _BODY.fullmatch(program)
+    return found[1] if found else program.strip()
+
+
+def tests_in(reply: str, problem: Problem, most: int) -> tuple[Case, ...] | Malformed:
+    """The tester's tests, each once. A test that contradicts another or the statement's examples is malformed."""
+    text = _block(reply)
+    if isinstance(text, Malformed):
+        return text
+    if len(text) > LONGEST_TESTS:
+        return Malformed(reason=f"its tests have {len(text)} characters; at most {LONGEST_TESTS} are read")
+    try:
+        statements = ast.parse(text).body
+        found = [_test(statement, problem.form, problem.entry_point) for statement in statements]
+    except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
+        return Malformed(reason=f"it is no list of tests {_form(problem)}")
+    tests = tuple(dict.fromkeys(found))
+    if not 1 <= len(tests) <= most:
+        return Malformed(reason=f"it holds {len(tests)} tests; 1 to {most} were expected")
+    known = {case.given: case for case in problem.examples}
+    for number, test in enumerate(tests, start=1):
+        if known.setdefault(test.given, test) != test:
+            return Malformed(reason=f"its test {number} contradicts another test or an example")
+    return tests
+
+
+def fenced(program: str) -> str:
+    return f"{FENCE}python\n{program.strip()}\n{FENCE}"
+
+
+def good_program(problem: Problem) -> str:
+    """A reply with the reference; where there is none, with a program that does nothing."""
+    expression = expression_of(problem.reference)
+    return expression if expression != problem.reference.strip() else fenced(problem.reference or "pass")
+
+
+def good_tests(problem: Problem, most: int) -> str:
+    """A reply with the task's tests for this purpose; else with examples; else with any test."""
+    cases = (problem.tests or problem.examples)[:most]
+    lines = [shown(case, problem.form, problem.entry_point) for case in cases]
+    while len("\n".join(lines)) > LONGEST_TESTS:
+        lines.pop()
+    return "\n".join(lines) or ("run('') == ''" if problem.form == "stdin" else f"{problem.entry_point}() == None")
+
+
+def _block(reply: str) -> str | Malformed:
+    """What the one fenced block holds, or a reply without fences as a whole."""
+    if not reply.strip():
+        return Malformed(reason="the reply was empty")
+    found = program_of(reply)
+    return reply.strip() if found is None else found
+
+
+def _test(statement: ast.stmt, form: Form, entry_point: str) -> Case:
+    """Raises ValueError for a statement that is no test, as ast.literal_eval does for what is no literal."""
+    match statement:
+        case ast.Assert(test=test, msg=None) | ast.Expr(value=test):
+            pass
+        case _:
+            raise ValueError("no test")
+    match test:
+        case ast.Compare(left=ast.Call(func=ast.Name(id=name), args=given, keywords=[]), ops=[ast.Eq()]):
+            if name != (entry_point if form == "function" else "run"):
+                raise ValueError("a test of another function")
+            arguments, expected = [_encoded(node) for node in given], _encoded(test.comparators[0])
+        case _:
+            raise ValueError("no comparison of a call")
+    if form == "function":
+        return case_of(arguments, expected)
+    if len(arguments) != 1 or not isinstance(arguments[0], str) or not isinstance(expected, str):
+        raise ValueError("standard input and output are text")
+    return case_of(arguments[0], expected)
+
+
+def _encoded(node: ast.expr) -> Any:
+    return encode(ast.literal_eval(node))
+
+
+def _form(problem: Problem) -> str:
+    return 'run("input") == "output"' if problem.form == "stdin" else f"{problem.entry_point}(literals) == literal"

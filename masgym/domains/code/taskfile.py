@@ -1,0 +1,83 @@
+"""Tasks from a file of JSON lines; `problem.py` says what a line holds. Blank lines are skipped; equal ones are one."""
+
+import json
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from masgym.domains.code.problem import problem_of
+from masgym.errors import BadFile, BadValue, UnknownName
+from masgym.paths import data_file
+from masgym.tasks import Instance, Listed
+from masgym.types import JSON
+
+SHIPPED = "tasks.jsonl"  # in envs_data/code
+FIELDS = (  # what of a line belongs to a task; `level` is kept beside it
+    *("statement", "brief", "form", "entry_point", "parameters", "prelude", "examples", "gold", "check", "tests"),
+    *("reference", "mutants", "time_limit", "source"),
+)
+
+
+def load(file: str, level: str | None = None) -> Listed:
+    """The tasks of `file`, a path or the name of a shipped file; of one level if it is given.
+
+    Raises BadFile, which names file, line and field, and UnknownName for a level that the file does not hold.
+    """
+    path = data_file("code", file)
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise BadFile(f"the task file {file!r} cannot be read: {error}.") from error
+    return _listed(file, sha256(raw).hexdigest(), raw, level)
+
+
+def instances(text: str, file: str) -> list[Instance]:
+    """Every task of `text`; `file` is named in errors."""
+    found = {line: number for number, line in reversed([*enumerate(text.split("\n"), start=1)]) if line.strip()}
+    if not found:
+        raise BadFile(f"{file} holds no task; a JSON object a line was expected.")
+    return [_instance(line, f"{file}, line {number}") for line, number in reversed(found.items())]
+
+
+def line_of(made: Instance) -> str:
+    """The line that reads back as this task."""
+    content = {name: made.content[name] for name in FIELDS if name in made.content}
+    return json.dumps({"level": made.level, **content}) + "\n"
+
+
+@lru_cache(maxsize=8)
+def _listed(file: str, digest: str, raw: bytes, level: str | None) -> Listed:
+    params: dict[str, JSON] = {"file": Path(file).name, "sha256": digest}
+    if level is None:
+        return Listed("code", params, _read(file, raw))
+    kept = [made for made in _read(file, raw) if made.level == level]
+    if not kept:
+        raise UnknownName(f"difficulty in {file}", level, {made.level for made in _read(file, raw)})
+    return Listed("code", {**params, "difficulty": level}, kept)
+
+
+@lru_cache(maxsize=8)
+def _read(file: str, raw: bytes) -> tuple[Instance, ...]:
+    try:
+        return tuple(instances(raw.decode("utf-8-sig"), file))
+    except UnicodeDecodeError as error:
+        raise BadFile(f"{file} is no UTF-8 text: {error}.") from error
+
+
+def _instance(line: str, where: str) -> Instance:
+    try:
+        row: Any = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise BadFile(f"{where}: no JSON object: {error}.") from error
+    if not isinstance(row, dict):
+        raise BadFile(f"{where}: {type(row).__name__} instead of a JSON object.")
+    content = {name: row[name] for name in FIELDS if name in row}
+    level = row.get("level")
+    if not isinstance(level, str) or not level:
+        raise BadFile(f"{where}, field 'level': {level!r} instead of a text that is not empty.")
+    try:
+        problem_of(content)
+    except BadValue as error:
+        raise BadFile(f"{where}, {error}") from error
+    return Instance(content=content, level=level, optimum=None)
