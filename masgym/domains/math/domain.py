@@ -13,7 +13,8 @@ from typing import Any
 from masgym.domains.math import taskfile
 from masgym.domains.math.answers import box, plain, read, same, settle
 from masgym.domains.math.generator import FAMILIES, LEVELS, draw
-from masgym.domains.math.program import printed, program_of, run
+from masgym.domains.math.program import printed, run
+from masgym.domains.programs import program_of
 from masgym.errors import BadValue, UnknownName
 from masgym.tags import Malformed
 from masgym.tasks import Procedural, TaskSource

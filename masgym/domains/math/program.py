@@ -1,14 +1,14 @@
-"""The tool user's program: one fenced block, whose last printed line is the answer."""
+"""The tool user's program (masgym.domains.programs): the last line that it prints is the answer."""
 
-from collections.abc import Mapping
-from typing import Any
-
+from masgym.domains import programs
 from masgym.domains.math.answers import checked, read
+from masgym.domains.programs import noted
 from masgym.tags import Malformed
+from masgym.tools.python import program_call
+from masgym.tools.sandbox import Limits
 from masgym.types import ToolCall, ToolResult, value
 
-_LANGUAGES = ("", "python", "python3", "py")
-_SHOWN = 1000  # characters of output that go to shared memory
+_LIMITS = Limits(cpu=5)  # seconds; importing sympy takes one of them
 
 
 @value
@@ -20,35 +20,18 @@ class Printed:
     runs: bool
 
 
-def program_of(reply: str) -> str | Malformed | None:
-    """The program; None in a reply without a fence."""
-    parts = reply.split("```")
-    if len(parts) == 1:
-        return None
-    if len(parts) != 3:
-        return Malformed(reason=f"it has {len(parts) - 1} fences ```; one fenced block was expected")
-    language, newline, program = parts[1].partition("\n")
-    if language.strip().lower() not in _LANGUAGES or not newline or not program.strip():
-        return Malformed(reason="its fenced block is no Python program")
-    return program
-
-
 def run(program: str) -> ToolCall:
-    return ToolCall(tool="python", arguments={"program": program, "stdin": "", "packages": ["numpy", "sympy"]})
+    return program_call(program, limits=_LIMITS, packages=("numpy", "sympy"))
 
 
 def printed(result: ToolResult) -> Printed:
-    """Reads what came back. Output is quoted line by line, so that it cannot pass for other lines of a prompt."""
-    value: Any = result.value
-    record: Mapping[str, Any] = value if isinstance(value, Mapping) else {}
-    lines = [line.rstrip() for line in str(record.get("stdout", "")).splitlines() if line.strip()]
-    quoted = "".join(f"\n| {line}" for line in "\n".join(lines)[-_SHOWN:].splitlines())
-    if result.outcome != "ok":
-        reason = " ".join(str(record.get("error", "")).split())[:200]
-        return Printed(answer=None, note=f"its program failed: {result.outcome} {reason}".rstrip() + quoted, runs=False)
-    if not lines:
-        return Printed(answer=None, note="its program printed nothing", runs=True)
-    answer = read(lines[-1]) if r"\boxed" in lines[-1] else checked(lines[-1])
+    """Reads what came back."""
+    out = programs.printed(result)
+    if out.failure or not out.lines:
+        note = noted("no answer" if out.failure else "its program printed nothing", out)
+        return Printed(answer=None, note=note, runs=not out.failure)
+    last = out.lines[-1]
+    answer = read(last) if r"\boxed" in last else checked(last)
     if isinstance(answer, Malformed):
-        return Printed(answer=None, note=f"its program's last line is no answer: {answer.reason}{quoted}", runs=True)
-    return Printed(answer=answer, note=f"its program printed{quoted}", runs=True)
+        return Printed(answer=None, note=noted(f"no answer: {answer.reason}", out), runs=True)
+    return Printed(answer=answer, note=noted(f"answers {answer}", out), runs=True)

@@ -12,7 +12,7 @@ from masgym.agents.random import random_reply
 from masgym.domains.math import LEVELS, Math
 from masgym.domains.math.answers import box
 from masgym.domains.math.domain import World
-from masgym.domains.math.program import program_of
+from masgym.domains.programs import program_of
 from masgym.errors import BadValue, UnknownName
 from masgym.rng import keyed
 from masgym.tags import Malformed
@@ -273,7 +273,7 @@ class TestPrompts:
         game, task = known()
         driver, _ = scripted(python=printing("half\n7\n"))
         state, _ = run(game, task, {"tool_0": PROGRAM.format("x")}, driver=driver)
-        assert "The tool user (tool_0): its program printed\n| half\n| 7" in game.observe(state, "actor_0").text
+        assert "The tool user (tool_0): answers 7; its program printed\n| half\n| 7" in game.observe(state, "actor_0").text
 
     def test_output_cannot_pass_for_lines_of_the_prompt(self):
         game, task = known()
