@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from functools import partial
 
+from masgym.domains.programs import BRIEF, noted, program_calls, propose
 from masgym.domains.sudoku.generator import draw
 from masgym.domains.sudoku.grammar import GRAMMAR, Body, parse, spell
 from masgym.domains.sudoku.grid import (
@@ -121,25 +122,30 @@ class Sudoku:
     def brief(self, slot: Slot) -> str:
         rules = _RULES.format(size=self.size, box=round(self.size**0.5), empty=EMPTY)
         limit = f"At most {self.moves_per_turn} cells may change in a turn. " if self.moves_per_turn else ""
-        return f"{rules}\n{_TASKS[_known(slot)]}\n{GRAMMAR.format(cells=self.size**2, limit=limit)}"
+        stdin = f"the grid, a line per row, with {EMPTY} for an empty cell"
+        program = "\n" + BRIEF.format(stdin=stdin, last="the digits in one of these forms") if slot == "tool" else ""
+        return f"{rules}\n{_TASKS[_known(slot)]}\n{GRAMMAR.format(cells=self.size**2, limit=limit)}{program}"
 
     def calls(self, slot: Slot, world: World, reply: str, results: tuple[ToolResult, ...]) -> tuple[ToolCall, ...]:
-        return ()
+        return program_calls(slot, reply, results, "\n".join(rows_of(world.cells)))
 
     def effect(self, slot: Slot, world: World, reply: str, results: tuple[ToolResult, ...]) -> Effect:
-        body = parse(reply, world.puzzle.shape)
+        body, program = propose(slot, reply, results, partial(parse, shape=world.puzzle.shape))
         fault = body.reason if isinstance(body, Malformed) else self._fault(world, body)
         if fault or isinstance(body, Malformed):
-            return _malformed(slot, world, fault)
+            return _malformed(slot, world, noted(fault, program))
         after, made, refused = play(world, body.placements)
         shape, solution, whole = world.puzzle.shape, world.puzzle.solution, float(refused is None)
         if refused and not made:
-            return _malformed(slot, world, f"its first digit, {spell_out([refused], shape)}, is not allowed")
-        values = {"format": 1.0, "legal": whole, "runs": whole, "progress": self._progress(world, after)}
+            fault = f"its first digit, {spell_out([refused], shape)}, is not allowed"
+            return _malformed(slot, world, noted(fault, program))
+        runs = whole if program is None or not program.failure else 0.0
+        values = {"format": 1.0, "legal": whole, "runs": runs, "progress": self._progress(world, after)}
+        note = spell_out(made, shape) + (f" (then {spell_out([refused], shape)} was not allowed)" if refused else "")
         return Effect(
             world=after,
             terms={term: values[term] for term in self.weights(slot)},
-            note=spell_out(made, shape) + (f" (then {spell_out([refused], shape)} was not allowed)" if refused else ""),
+            note=noted(note, program),
             brief=spell(made, shape),
             right=all(solution[cell] == digit for cell, digit in made),
             done=after.solved,

@@ -99,6 +99,29 @@ def test_the_last_printed_line_is_the_proposal() -> None:
 
 
 SOLVERS: Mapping[str, str] = {
+    "sudoku": """
+rows = open(0).read().split()
+n, grid = len(rows), [list(row) for row in rows]
+box = round(n ** 0.5)
+def solve():
+    for r in range(n):
+        for c in range(n):
+            if grid[r][c] == ".":
+                top, left = r // box * box, c // box * box
+                seen = set(grid[r]) | {row[c] for row in grid}
+                seen |= {grid[y][x] for y in range(top, top + box) for x in range(left, left + box)}
+                for digit in "123456789"[:n]:
+                    if digit not in seen:
+                        grid[r][c] = digit
+                        if solve():
+                            return True
+                        grid[r][c] = "."
+                return False
+    return True
+solve()
+print("solved")
+print("".join(map("".join, grid)))
+""",
     "plan_path": """
 import sys
 rows = sys.stdin.read().split()
@@ -173,7 +196,7 @@ def test_a_program_that_solves_the_board_is_worth_what_the_oracle_is(name: str) 
     [
         ("1 / 0", "no line was printed; its program failed, exception: ZeroDivisionError: division by zero"),
         ("pass", "no line was printed"),
-        ("print('R R')\nprint('hello')", "it is no list of the moves U, D, L, R; its program printed\n| R R\n| hello"),
+        ("print('R R')\nprint('hello')", "; its program printed\n| R R\n| hello"),
         ("print('<answer>R</answer> <answer>U</answer>')", "exactly one pair was expected"),
         ("def f(:", "its program failed, exception: SyntaxError"),
     ],
@@ -222,3 +245,14 @@ def test_awaited_steps_run_programs_too() -> None:
     made, state = first("sokoban")
     done = asyncio.run(step(made, state, {"tool_0": block(SOLVERS["sokoban"])}, default_driver()))
     assert not done.effects["tool_0"].malformed
+
+
+def test_the_tool_user_of_mathematics_may_use_sympy() -> None:
+    made, state = first("math")
+    program = f"import numpy, sympy\nprint('so')\nprint(sympy.Integer({made.oracle(state, 'tool_0')}) * numpy.int64(1))"
+    done = step_sync(made, state, {"tool_0": block(program)}, RUN)
+    assert done.rewards["tool_0"].total == pytest.approx(1)
+    assert "its program printed\n| so\n| " in made.observe(done.state, "actor_0").text
+    broken = step_sync(made, state, {"tool_0": block("import requests")}, RUN).effects["tool_0"]
+    assert (broken.terms["runs"], broken.terms["correct"]) == (0, 0)
+    assert "ModuleNotFoundError" in broken.note

@@ -107,7 +107,7 @@ class TestGrammar:
             (SOLUTION.replace("1", "\u0661"), "neither"),
             (SOLUTION.replace("1", "5"), "neither"),
             ("9" * 100_000, "neither"),
-            ("```python\nprint('11=1')\n```", "program"),
+            ("```python\nprint('11=1')\n```", "no list"),
         ],
     )
     def test_anything_else_is_malformed_and_says_why(self, reply, says):
