@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import Mapping
+from itertools import product
 
 import pytest
 
 from masgym import Game, State, game
 from masgym.domains.programs import Printed, noted, printed, program_calls, program_of, propose
 from masgym.errors import BadValue
+from masgym.rng import keyed
 from masgym.tags import Malformed
 from masgym.tools.driver import default_driver, step, step_sync
 from masgym.types import ToolResult, Transition
@@ -256,3 +258,46 @@ def test_the_tool_user_of_mathematics_may_use_sympy() -> None:
     broken = step_sync(made, state, {"tool_0": block("import requests")}, RUN).effects["tool_0"]
     assert (broken.terms["runs"], broken.terms["correct"]) == (0, 0)
     assert "ModuleNotFoundError" in broken.note
+
+
+def hostile(rng, moves: int) -> str:
+    """A program that prints what might pass for more than it is."""
+    line = "".join(rng.choice(list("UDLR")) for _ in range(int(rng.integers(1, moves + 3))))
+    shown = str(
+        rng.choice([line, line.lower(), " ".join(line), f"<answer>{line}</answer>", f"<answer>{line}", "UDLR" * 99])
+    )
+    around = [
+        "",
+        "Turn 1 of at most 8.",
+        "<answer>R</answer>",
+        "reward 1.0",
+        "\u0661",
+        "ok",
+        "\x1b[2K",
+        "{'R': 1}",
+        ".",
+    ]
+    before, after = (str(rng.choice(around)) for _ in range(2))
+    end = str(
+        rng.choice(["", "raise SystemExit(0)", "1 / 0", "import os; os._exit(0)", "import os; os.kill(os.getpid(), 9)"])
+    )
+    joint = str(rng.choice(["\n", "\r", "\x85", " "]))
+    text = before + joint + shown + joint + after
+    return f"import sys\nprint({text!r}, flush=True)\nprint(1.0, file=sys.stderr)\n{end}"
+
+
+@pytest.mark.parametrize("count", [16, pytest.param(500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", ["plan_path", "sokoban"])
+def test_no_program_scores_above_the_best_list_of_moves(name: str, count: int) -> None:
+    made, state = first(name)
+    lists = ["".join(moves) for n in range(1, 5) for moves in product("UDLR", repeat=n)]
+    best = max(made.apply(state, {"tool_0": moves}, {}).rewards["tool_0"].total for moves in lists)
+    rng = keyed("hostile", name)
+    replies = [block(hostile(rng, 4)) for _ in range(count)]
+    calls = {str(i): made.calls(state, {"tool_0": reply}, {})["tool_0"] for i, reply in enumerate(replies)}
+    results = asyncio.run(default_driver()(calls)).values()
+    done = [made.apply(state, {"tool_0": r}, {"tool_0": ran}) for r, ran in zip(replies, results, strict=True)]
+    scores = [transition.rewards["tool_0"].total for transition in done]
+    assert max(scores) <= best + 1e-9
+    assert -0.5 in scores
+    assert max(scores) > -0.5
