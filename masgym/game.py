@@ -97,6 +97,14 @@ class Attentive(Domain, Protocol):
         ...
 
 
+class Mortal(Domain, Protocol):
+    """A domain in which a task can be lost for good before the game is over (Sokoban: a dead position)."""
+
+    def hopeless(self, world: World) -> bool:
+        """Whether no replies can solve the task any more."""
+        ...
+
+
 class Workflow(Protocol):
     """Who speaks when, who sees what. A frozen dataclass; never looks into a world."""
 
@@ -256,6 +264,11 @@ class Game:
         """An optimal reply of `agent` in `state`."""
         slot = self.slot(agent)
         return self.workflow.oracle(state, agent) if slot in _WORKFLOWS_OWN else self.domain.oracle(state.world, slot)
+
+    def hopeless(self, state: State) -> bool:
+        """Whether no replies can solve the task any more, as far as the domain can tell."""
+        tell = getattr(self.domain, "hopeless", None)
+        return tell is not None and tell(state.world)
 
     def spec(self) -> dict[str, JSON]:
         """The game as JSON: equal specs, equal games."""

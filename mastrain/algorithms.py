@@ -35,7 +35,12 @@ def at_grpo(config: AlgoConfig) -> Algorithm:
 
     Departures: the switches of AlgoConfig away from the paper's values (`configs/algo/at_grpo.yaml` has those).
     """
-    settings = TreeSettings(branches=config.branches, greedy_fraction=config.greedy_fraction, credit=config.credit)
+    settings = TreeSettings(
+        branches=config.branches,
+        greedy_fraction=config.greedy_fraction,
+        credit=config.credit,
+        stop_hopeless=config.stop_hopeless,
+    )
 
     async def rollout(team: Team, task: Task, key: Key) -> Episode:
         return await tree(team, task, key, settings)

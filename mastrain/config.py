@@ -78,6 +78,7 @@ class AlgoConfig:
     branches: int
     greedy_fraction: float
     credit: Literal["immediate", "turn", "episode"]
+    stop_hopeless: bool  # end a training episode where its task is lost (a dead position)
     normalise: bool  # divide advantages by the group's standard deviation
     drop_zero_variance: bool
     temperature: float

@@ -65,6 +65,7 @@ def nano_model(shape: Nano, seed: int) -> Qwen3ForCausalLM:
         num_key_value_heads=shape.heads,
         head_dim=shape.hidden // shape.heads,
         max_position_embeddings=shape.context,
+        initializer_range=0.06,  # learns faster than the default 0.02 at this size
         tie_word_embeddings=True,
         pad_token_id=cast(int, tokenizer.pad_token_id),
         bos_token_id=cast(int, tokenizer.bos_token_id),

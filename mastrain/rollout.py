@@ -41,12 +41,13 @@ class Team:
 
 @value
 class TreeSettings:
-    """AT-GRPO's tree (STRONGER-MAS, arXiv 2510.11062). `greedy_fraction` below 1 and credits other than
-    `immediate` are ours."""
+    """AT-GRPO's tree (STRONGER-MAS, arXiv 2510.11062). `greedy_fraction` below 1, credits other than `immediate` and
+    `stop_hopeless` are ours."""
 
     branches: int
     greedy_fraction: float
     credit: Credit
+    stop_hopeless: bool = False  # end the episode where the task is lost: what follows teaches nothing about solving
 
 
 async def tree(team: Team, task: Task, key: Key, settings: TreeSettings) -> Episode:
@@ -58,7 +59,7 @@ async def tree(team: Team, task: Task, key: Key, settings: TreeSettings) -> Epis
     """
     game, episode = team.game, int(key[-1])
     state, events, failure = game.initial(task), list[Event](), ""
-    while members := game.active(state):
+    while members := _speakers(game, state, settings):
         at = (*key, len(events))
         prompts = {agent: team.prompt(state, agent) for agent in members}
         try:
@@ -68,7 +69,7 @@ async def tree(team: Team, task: Task, key: Key, settings: TreeSettings) -> Epis
             break
         joint = [dict(zip(members, outputs, strict=True)) for outputs in zip(*replies, strict=True)]
         played = await gather(
-            *(play(team, state, outputs, (*at, c), c, settings.credit) for c, outputs in enumerate(joint)),
+            *(play(team, state, outputs, (*at, c), settings) for c, outputs in enumerate(joint)),
             return_exceptions=True,
         )
         candidates = tuple(c for c in played if isinstance(c, Candidate))
@@ -96,12 +97,13 @@ async def tree(team: Team, task: Task, key: Key, settings: TreeSettings) -> Epis
 
 
 async def play(
-    team: Team, state: State, completions: Mapping[str, Completion], key: Key, index: int, credit: Credit
+    team: Team, state: State, completions: Mapping[str, Completion], key: Key, settings: TreeSettings
 ) -> Candidate:
-    """Score one candidate: its own transition and, for `turn` and `episode`, a playout that is thrown away."""
+    """Score one candidate, the last part of `key`: its own transition and, for `turn` and `episode`, a playout that
+    is thrown away."""
     first = last = await _step(team, state, completions)
     value, tokens, depth = 0.0, 0, 0
-    while (members := team.game.active(last.state)) and _plays_on(credit, state, last.state):
+    while (members := _speakers(team.game, last.state, settings)) and _plays_on(settings.credit, state, last.state):
         at = (*key, depth)
         prompts = [team.prompt(last.state, agent) for agent in members]
         replies = await gather(*(team.sample(prompt, 1, at) for prompt in prompts))
@@ -110,10 +112,10 @@ async def play(
         tokens += sum(len(reply[0].ids) for reply in replies)
         depth += 1
     return Candidate(
-        index=index,
+        index=int(key[-1]),
         completions=completions,
         transition=first,
-        scores=scores(first, value, credit),
+        scores=scores(first, value, settings.credit),
         playout_tokens=tokens,
     )
 
@@ -141,6 +143,11 @@ def state_id(state: State) -> str:
     """A hash of (task, log): equal states have equal ids."""
     text = json.dumps([state.task.id, [[dict(outputs), repr(results)] for outputs, results in state.log]])
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def _speakers(game: Game, state: State, settings: TreeSettings) -> tuple[str, ...]:
+    """The active set; () where a training episode ends."""
+    return () if settings.stop_hopeless and game.hopeless(state) else game.active(state)
 
 
 def _plays_on(credit: Credit, start: State, now: State) -> bool:

@@ -1,6 +1,7 @@
 """The tree: prompts, scores, continuation, playouts, failures, and independence of the order of completion."""
 
 import asyncio
+import itertools
 
 import pytest
 from scripted_teams import play_tree, team_of
@@ -223,3 +224,28 @@ def test_advantages_by_hand():
     std = (2 / 3) ** 0.5
     assert standardise([1.0, 2.0, 3.0]) == pytest.approx((-1 / (std + 1e-6), 0, 1 / (std + 1e-6)))
     assert standardise([0.3, 0.3, 0.3]) == (0.0, 0.0, 0.0)
+
+
+def test_a_training_episode_may_end_where_its_task_is_lost():
+    """`stop_hopeless` ends the tree, and playouts, at a dead position; without it they go on to T."""
+    game = masgym.game("sokoban", workflow="solo", style="compact")
+
+    def first_push(index):
+        state = game.initial(game.domain.tasks.get("train", index))
+        for reply in itertools.product("UDLR", repeat=2):
+            after = game.apply(state, {"actor_0": "".join(reply)}, {}).state
+            if game.hopeless(after):
+                return index, "".join(reply)
+        return None
+
+    index, deadly = next(found for found in map(first_push, range(500)) if found)
+    task = game.domain.tasks.get("train", index)
+    lengths = {}
+    for stop in (False, True):
+        episode = play_tree(
+            team_of(game, lambda request, c: deadly), task, branches=2, stop_hopeless=stop, credit="episode"
+        )
+        lengths[stop] = len(episode.events)
+        played_on = episode.events[0].candidates[0].playout_tokens > 0
+        assert played_on is not stop
+    assert lengths == {True: 1, False: game.T}

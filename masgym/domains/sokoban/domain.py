@@ -138,7 +138,7 @@ class Sokoban:
             return self._malformed(slot, world, noted(f"the first move, {moves[0]}, is blocked", program))
         after = World(position=position, pushes_at_start=world.pushes_at_start)
         whole = position.solved or made == moves  # what follows the solving move does not matter
-        gain = self._gain(world, after)
+        gain = self.potential(after) - self.potential(world)
         legal, alive = float(whole), float(_alive(position))
         runs = legal if program is None or not program.failure else 0.0
         values = {"format": 1.0, "legal": legal, "runs": runs, "no_deadlock": alive, "potential": gain}
@@ -162,9 +162,14 @@ class Sokoban:
         return (position.boxes & position.layout.goals).bit_count() / position.boxes.bit_count()
 
     def potential(self, world: World) -> float:
-        """Phi = 1 - pushes_left / pushes_at_start, 0 when dead; below 0 farther from solved than the start."""
+        """Phi = 1 - pushes_left / pushes_at_start, 0 when dead and, ours, at least 0: else dying would be a gain
+        wherever a box is farther from its goal than at the start, and a policy learns to die."""
         left = pushes_left(world.position)
-        return 0.0 if left is None else 1.0 - left / world.pushes_at_start
+        return 0.0 if left is None else max(0.0, 1.0 - left / world.pushes_at_start)
+
+    def hopeless(self, world: World) -> bool:
+        """Whether no solution is left."""
+        return not _alive(world.position)
 
     def legal(self, world: World, slot: Slot) -> tuple[str, ...]:
         return tuple(step for step in "UDLR" if move(world.position, step))
@@ -178,11 +183,6 @@ class Sokoban:
         position = world.position
         moves = fewest_moves(position) if is_small(position.layout) else next_push(position)
         return moves[: self.moves_per_turn] if moves else self.legal(world, slot)[0]
-
-    def _gain(self, before: World, after: World) -> float:
-        """The change of Phi, within [-1, 1]; no gain where `after` is dead, though 0 may be more than Phi was."""
-        change = self.potential(after) - self.potential(before)
-        return max(-1.0, min(change, 1.0 if _alive(after.position) else 0.0))
 
     def _malformed(self, slot: Slot, world: World, reason: str) -> Effect:
         return Effect(world=world, terms=dict.fromkeys(self.weights(slot), 0.0), note=reason, malformed=True)

@@ -57,7 +57,7 @@ def act(world, reply, slot="act"):
         (TWO, "L", 1 / 2),
         (["######", "#.-$@#", "#----#", "######"], "L", 1 / 2),
         (["#######", "#--@--#", "#-.$--#", "#-----#", "#-----#", "#######"], "RDL", 1),
-        (["#######", "#--@--#", "#-.$--#", "#-----#", "#-----#", "#######"], "D", -1),  # 1 push away, then 2
+        (["#######", "#--@--#", "#-.$--#", "#-----#", "#-----#", "#######"], "D", 0),  # 1 push away, then 2: at least 0
         (["#######", "#--@--#", "#-.$--#", "#-----#", "#-----#", "#######"], "DD", 0),  # on the lowest row: dead
     ],
 )
@@ -120,10 +120,12 @@ def test_a_dead_position():
     assert not act(effect.world, DOMAIN.oracle(effect.world, "act")).malformed
 
 
-def test_dying_is_no_gain_though_phi_rises_to_zero():
+def test_dying_is_no_gain_even_from_farther_than_the_start():
     far = world_of(["#######", "#--@--#", "#-.$--#", "#-----#", "#-----#", "#######"], "D")
     dead = act(far, "D", "tool")
-    assert DOMAIN.potential(far) < DOMAIN.potential(dead.world) == 0
+    assert DOMAIN.potential(far) == DOMAIN.potential(dead.world) == 0
+    assert DOMAIN.hopeless(dead.world)
+    assert not DOMAIN.hopeless(far)
     assert not dead.right
     assert dead.terms["potential"] == 0
     assert act(far, "U", "tool").terms["potential"] == 0  # the box stays
