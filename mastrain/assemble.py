@@ -53,7 +53,7 @@ def assemble(config: RunConfig, folder: Path, say: Callable[[str], None], fresh:
     if fresh and config.model.kind == "nano":
         warm_start(game, models, tokenizers, config.model.warmstart, say)
     engine = TransformersEngine(models, tokenizers, workers=config.engine.workers, max_tokens=config.engine.max_tokens)
-    updaters = {p: Updater(models[p], tokenizers[p], update_settings(config), folder / "trl") for p in models}
+    updaters = {p: Updater(models[p], tokenizers[p], update_settings(config), folder / "checkpoints") for p in models}
 
     def encode(policy: str, observation: Observation) -> Prompt:
         return chat.encode(tokenizers[policy], observation.agent, observation.messages)

@@ -34,7 +34,7 @@ class Interrupt:
 
 def main(config: RunConfig, data: Mapping[str, Any]) -> int:
     """-> exit status: 0 done, 130 interrupted (a checkpoint is there). Raises MasgymError before time is spent."""
-    console = Console(soft_wrap=not sys.stdout.isatty())
+    console = Console(width=None if sys.stdout.isatty() else 120)  # a table is not broken in a log
     resuming = config.resume is not None
     if config.resume is not None:
         folder = Path(config.resume)
