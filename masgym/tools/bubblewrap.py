@@ -46,7 +46,7 @@ def command(bwrap: str, packages: Iterable[str], scratch: int) -> list[str]:
     stdlib = sysconfig.get_path("stdlib")
     seen = [*_libraries(), *_interpreter(stdlib)]
     added = {path: f"{PACKAGES_AT}/{Path(path).name}" for name in packages for path in folders(name)}
-    words = [bwrap, "--unshare-all", "--die-with-parent", "--hostname", "sandbox"]
+    words = [bwrap, "--unshare-all", "--new-session", "--die-with-parent", "--hostname", "sandbox"]
     words += ["--seccomp", "{filter}"] if seccomp_filter() else []
     for source, target in {**dict(zip(seen, seen, strict=True)), **added}.items():
         words += ["--ro-bind", source, target]

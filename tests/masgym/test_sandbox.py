@@ -53,7 +53,7 @@ def test_dataclasses_and_pickles_find_the_module_of_a_program() -> None:
         ("raise SystemExit('no path')", "exception", "no path"),
         ("raise KeyError('k')", "exception", "KeyError: 'k'"),
         ("x = bytearray(10**9)", "memory", "MemoryError"),
-        ("while True: pass", "timeout", "it took more than 1 s of CPU time, or 10 s in all"),
+        ("while True: pass", "timeout", "it took more than 1 s of CPU time, or 30 s in all"),
         ("print('x' * 200_000)", "output limit", "it printed more than 65536 bytes"),
         ("import os; os.abort()", "killed", "it was ended by SIGABRT"),
     ],
@@ -69,7 +69,7 @@ def test_a_sleeper_meets_the_limit_of_wall_time() -> None:
     assert (
         run_program("import time; print('z', flush=True); time.sleep(60)", limits=Limits(wall=1)).outcome == "timeout"
     )
-    assert time.monotonic() - start < 10
+    assert time.monotonic() - start < 25
 
 
 def test_what_was_printed_before_the_end_is_kept() -> None:
