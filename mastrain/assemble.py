@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from masgym.game import Game
 from masgym.tools.driver import default_driver
 from masgym.types import JSON, Observation, value
@@ -51,7 +53,9 @@ def assemble(config: RunConfig, folder: Path, say: Callable[[str], None], fresh:
     models: dict[str, Any] = {policy: model for policy, (model, _) in loaded.items()}
     tokenizers = {policy: tokenizer for policy, (_, tokenizer) in loaded.items()}
     if fresh and config.model.kind == "nano":
+        torch.set_num_threads(config.model.warmstart.threads)
         warm_start(game, models, tokenizers, config.model.warmstart, say)
+        torch.set_num_threads(config.torch_threads)
     engine = TransformersEngine(models, tokenizers, workers=config.engine.workers, max_tokens=config.engine.max_tokens)
     updaters = {p: Updater(models[p], tokenizers[p], update_settings(config), folder / "checkpoints") for p in models}
 

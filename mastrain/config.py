@@ -44,6 +44,7 @@ class WarmstartConfig:
     lr: float
     corrupt: float  # share of demonstrations in which an adviser's proposal is corrupted
     seed: int
+    threads: int  # of torch, while it lasts: nothing else runs then
 
 
 @value
@@ -157,6 +158,8 @@ def check(config: RunConfig) -> None:
         "train.checkpoint_every": train.checkpoint_every,
         "train.keep_checkpoints": train.keep_checkpoints,
         "model.max_new_tokens": config.model.max_new_tokens,
+        "model.warmstart.threads": config.model.warmstart.threads,
+        "torch_threads": config.torch_threads,
         "engine.workers": config.engine.workers,
         "engine.max_tokens": config.engine.max_tokens,
     }

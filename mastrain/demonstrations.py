@@ -4,7 +4,7 @@ What is demonstrated is right; what is played is sometimes spoilt. So states off
 see advice of every quality beside the right reply to it: an actor learns to judge what it is offered.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count, islice
 
@@ -14,11 +14,7 @@ from masgym.errors import BadValue
 from masgym.game import Game
 from masgym.rng import keyed
 from masgym.tools.driver import Driver, default_driver, step_sync
-from masgym.types import Message, Outputs, Slot, State, value
-
-Demonstrator = Callable[[Game, State, str], str]  # (game, state, agent) -> the reply to learn
-
-DEMONSTRATORS: Mapping[Slot, Demonstrator] = {"draft": Game.oracle, "tool": Game.oracle, "act": Game.oracle}
+from masgym.types import Message, Outputs, State, value
 
 _SPOIL = {"wander": 0.4, "slip": 0.4, "garble": 0.2}  # how a reply is spoilt, by chance
 _GARBLED = ("", "?", "<answer></answer>", "go", "U D X")
@@ -37,11 +33,8 @@ class Demonstration:
 def demonstrations(game: Game, n: int, corrupt: float, seed: int) -> list[Demonstration]:
     """`n` demonstrations on train tasks, from live states only. `corrupt`: share of played replies that are spoilt.
 
-    Raises BadValue for a game with a slot that nobody can demonstrate.
+    Every slot has a demonstrator: the game's oracle. Raises BadValue for a share out of range.
     """
-    unknown = sorted({game.slot(agent) for agent in game.agents} - set(DEMONSTRATORS))
-    if unknown:
-        raise BadValue(f"nobody demonstrates the slots {unknown} of {game.name}; known: {sorted(DEMONSTRATORS)}.")
     if not 0 <= corrupt < 1:
         raise BadValue(f"corrupt is {corrupt}; a share from 0 to below 1 was expected.")
     driver = default_driver()
@@ -65,7 +58,7 @@ def _episode(game: Game, driver: Driver, corrupt: float, seed: int, episode: int
 
 
 def _right(game: Game, state: State) -> Outputs:
-    return {agent: DEMONSTRATORS[game.slot(agent)](game, state, agent) for agent in game.active(state)}
+    return {agent: game.oracle(state, agent) for agent in game.active(state)}
 
 
 def _live(game: Game, state: State, driver: Driver) -> bool:
@@ -78,7 +71,9 @@ def _live(game: Game, state: State, driver: Driver) -> bool:
 
 def _spoilt(game: Game, state: State, agent: str, reply: str, rng: np.random.Generator) -> str:
     """A reply to be played in place of the right one: legal but aimless, right but for one slip, or malformed."""
-    legal = game.domain.legal(state.world, game.slot(agent))
+    legal = game.legal(state, agent)
+    if game.slot(agent) in ("judge", "route"):
+        return str(rng.choice([*legal, *_GARBLED]))
     kind = str(rng.choice(list(_SPOIL), p=list(_SPOIL.values()))) if legal else "garble"
     if kind == "wander":
         return _wander(game, state, agent, rng)

@@ -16,7 +16,7 @@ from mastrain.nano import Nano, nano_model, nano_tokenizer
 from mastrain.warmstart import IGNORED, example, fingerprint, teach, warm_start
 
 TOKENIZER = nano_tokenizer()
-SETTINGS = WarmstartConfig(steps=6, batch=8, lr=1e-2, corrupt=0.3, seed=0)
+SETTINGS = WarmstartConfig(steps=6, batch=8, lr=1e-2, corrupt=0.3, seed=0, threads=1)
 GAME = masgym.game("sokoban", style="compact")
 
 
