@@ -12,8 +12,8 @@ from masgym.types import JSON
 # Presets: fields of Sudoku. The published setting is 4x4. Naked singles solve every 4x4 puzzle with one solution
 # (checked on all that can lose no given), so only the number of givens makes one harder.
 LEVELS: Mapping[str, Mapping[str, JSON]] = {
-    "easy": {"size": 4, "givens": 7},
-    "medium": {"size": 4, "givens": 5},
+    "easy": {"size": 4, "givens": 6},
+    "medium": {"size": 4, "givens": 4},
     "hard": {"size": 9, "givens": 34, "max_technique": "hidden_single"},
     "expert": {"size": 9, "givens": 28, "min_technique": "pair"},
 }
@@ -37,9 +37,9 @@ def draw(
 
 
 def level_name(size: int, givens: int, technique: str) -> str:
-    """A task's difficulty: 4x4 easy from 7 givens on, else medium; 9x9 hard with singles alone, else expert."""
+    """A task's difficulty: 4x4 easy from 6 givens on, else medium; 9x9 hard with singles alone, else expert."""
     if size == 4:
-        return "easy" if givens >= 7 else "medium"
+        return "easy" if givens >= 6 else "medium"
     return "hard" if technique in ("naked_single", "hidden_single") else "expert"
 
 
