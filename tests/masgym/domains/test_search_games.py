@@ -63,9 +63,9 @@ def test_contract(level, style, workflow):
 
 @pytest.mark.parametrize("workflow", WORKFLOWS)
 @pytest.mark.parametrize("level", LEVELS)
-def test_the_oracle_solves_500_tasks_hop_by_hop(level, workflow):
+def test_the_oracle_solves_every_task_hop_by_hop(level, workflow):
     game = masgym.game("search", workflow, level=level)
-    for index in range(500):
+    for index in range(100 if workflow == "verify" else 500):
         *_, (_, _, done) = play(game, game.domain.tasks.get("test", index))
         assert done.state.success
         replies = game.domain.hops + 1
