@@ -20,8 +20,8 @@ from masgym.domains.code.replies import (
     fenced,
     good_program,
     good_tests,
-    program_in,
-    tests_in,
+    read_program,
+    read_tests,
 )
 from masgym.errors import BadValue, UnknownName
 from masgym.tags import Malformed
@@ -127,11 +127,11 @@ class Code:
         apart; a `check` of the task then judges what came."""
         problem = world.problem
         if _known(slot) == "tool":
-            tests = tests_in(reply, problem, self.most_tests)
+            tests = read_tests(reply, problem, self.most_tests)
             if isinstance(tests, Malformed) or not problem.reference or results:
                 return ()
             return (run(problem, (problem.reference, *problem.mutants), tests),)
-        program = program_in(reply, problem)
+        program = read_program(reply, problem)
         if isinstance(program, Malformed):
             return ()
         if not results:
@@ -167,7 +167,7 @@ class Code:
     def _coded(self, world: World, reply: str, results: tuple[ToolResult, ...]) -> Effect:
         """act, draft: the program, and what it did where that may be shown."""
         problem, public = world.problem, (*world.problem.examples, *world.tests)
-        program = program_in(reply, problem)
+        program = read_program(reply, problem)
         if isinstance(program, Malformed):
             return _malformed("act", world, program.reason)
         seen, hidden = answers(results[0], len(public)), answers(results[1], len(problem.hidden))
@@ -186,7 +186,7 @@ class Code:
     def _tested(self, world: World, reply: str, results: tuple[ToolResult, ...]) -> Effect:
         """tool: the tests. What they are worth is not shown: it would tell which are wrong."""
         problem = world.problem
-        tests = tests_in(reply, problem, self.most_tests)
+        tests = read_tests(reply, problem, self.most_tests)
         if isinstance(tests, Malformed):
             return _malformed("tool", world, tests.reason)
         listed = listing(problem, tests)

@@ -174,26 +174,32 @@ def _checker(program: str, check: str) -> Any:
 
 def _script(program: str, stdin: str) -> str:
     """Runs the program as a script, with files as descriptors 0 and 1: whichever way it reads and writes."""
-    code, given, taken = _compiled(program), _file(stdin.encode()), _file(b"")
-    kept = os.dup(0), os.dup(1)
-    os.dup2(given, 0)
-    os.dup2(taken, 1)
+    code, kept = _compiled(program), (os.dup(0), os.dup(1))
+    _become(0, _file(stdin.encode()))
+    _become(1, _file(b""))
     old = sys.stdin, sys.stdout
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stdout = out = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
     try:
-        exec(code, {"__name__": "__main__", "__builtins__": __builtins__})  # noqa: S102
-        _join_threads()
-    except SystemExit as error:
-        if error.code not in (None, 0):
-            raise
+        try:
+            exec(code, {"__name__": "__main__", "__builtins__": __builtins__})  # noqa: S102
+        except SystemExit as error:
+            if error.code not in (None, 0):
+                raise
+        _end_script()
+        if not out.closed:
+            out.flush()
+        return os.pread(1, _STDOUT, 0).decode("utf-8", "replace")
     finally:
-        out.flush()
         sys.stdin, sys.stdout = old
-        for fd, saved in enumerate(kept):
-            os.dup2(saved, fd)
-            os.close(saved)
-    return os.pread(taken, _STDOUT, 0).decode("utf-8", "replace")
+        _become(0, kept[0])
+        _become(1, kept[1])
+
+
+def _become(fd: int, other: int) -> None:
+    """`fd` is what `other` was."""
+    os.dup2(other, fd)
+    os.close(other)
 
 
 def _file(content: bytes) -> int:
@@ -205,13 +211,20 @@ def _file(content: bytes) -> int:
     return fd
 
 
-def _join_threads() -> None:
-    """As the interpreter does at the end of a script."""
+def _end_script() -> None:
+    """What the interpreter does at the end of a script: some programs print only then."""
     if "threading" in sys.modules:
         threads = sys.modules["threading"]
         for thread in threads.enumerate():
             if thread is not threads.main_thread() and not thread.daemon:
                 thread.join()
+    getattr(sys.modules.get("atexit"), "_run_exitfuncs", _nothing)()
+    if not getattr(sys.stdout, "closed", True):
+        sys.stdout.flush()
+
+
+def _nothing() -> None:
+    pass
 
 
 def _last_line(error: BaseException) -> str:

@@ -30,6 +30,7 @@ from masgym.tasks import Instance
 from masgym.types import JSON, value
 
 EXAMPLES, GOLD, MUTANTS = 3, 8, 4
+_LONGEST = 90  # characters of an example
 _NEIGHBOURS = 24  # mutants tried for a task
 _TRIES = 26  # inputs drawn for a task; what examples and gold tests leave over makes the tests of a good tester
 
@@ -169,7 +170,7 @@ def instance(family: Family, steps: Steps) -> Instance | None:
     rng = keyed("code", family.name, code)
     cases = _cases(rng, family, steps)
     examples, gold, spare = cases[:EXAMPLES], cases[EXAMPLES : EXAMPLES + GOLD], cases[EXAMPLES + GOLD :]
-    if len(gold) < GOLD or not _varied(examples, gold):
+    if len(gold) < GOLD or not _fair(examples, gold):
         return None
     mutants, tests = _mutants(rng, family, steps, gold, spare)
     if len(mutants) < 3:
@@ -186,7 +187,7 @@ def instance(family: Family, steps: Steps) -> Instance | None:
         "tests": _tests(tests),
         "reference": _program(family.inputs, code),
         "mutants": [_program(family.inputs, mutant) for mutant in mutants],
-        "time_limit": 1.0,
+        "time_limit": 0.5,
         "source": f"masgym/one_line/{family.name}",
     }
     return Instance(content=content, level="easy", optimum=None)
@@ -215,11 +216,12 @@ def _value(family: Family, steps: Steps, given: tuple[Any, ...]) -> Any:
         return None
 
 
-def _varied(examples: Sequence[Case], gold: Sequence[Case]) -> bool:
-    """Whether no constant, nor the argument itself, passes more than half of the gold tests."""
+def _fair(examples: Sequence[Case], gold: Sequence[Case]) -> bool:
+    """Whether no constant, nor the argument itself, passes more than half of the gold tests; and examples are short."""
     values = [repr(answer) for _, answer in gold]
     trivial = max(*map(values.count, values), sum(repr(given[0]) == repr(answer) for given, answer in gold))
-    return trivial <= len(gold) // 2 and len({repr(answer) for _, answer in examples}) > 1
+    short = all(len(repr(example)) <= _LONGEST for example in examples)
+    return short and trivial <= len(gold) // 2 and len({repr(answer) for _, answer in examples}) > 1
 
 
 def _mutants(

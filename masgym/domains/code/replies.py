@@ -35,7 +35,7 @@ TESTER = (
 _BODY = re.compile(r"def \w+\([\w,]*\):\n    return (.+)\n")
 
 
-def program_in(reply: str, problem: Problem) -> str | Malformed:
+def read_program(reply: str, problem: Problem) -> str | Malformed:
     """The coder's program, whole."""
     text = _block(reply)
     if isinstance(text, Malformed):
@@ -60,7 +60,7 @@ def expression_of(program: str) -> str:
     return found[1] if found else program.strip()
 
 
-def tests_in(reply: str, problem: Problem, most: int) -> tuple[Case, ...] | Malformed:
+def read_tests(reply: str, problem: Problem, most: int) -> tuple[Case, ...] | Malformed:
     """The tester's tests, each once. A test that contradicts another or the statement's examples is malformed."""
     text = _block(reply)
     if isinstance(text, Malformed):

@@ -26,7 +26,7 @@ EXAMPLES, GOLD = 3, 10
 _INPUTS = 60  # drawn for a task, beside the edges
 _LONGEST = 300  # characters of a case
 _EACH = 2  # tasks of a one-line family
-_SECONDS = 1.0
+_SECONDS = 0.5
 
 
 @value
