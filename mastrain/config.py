@@ -24,6 +24,7 @@ class EnvConfig:
     malformed: float
     outcome_only: bool
     level: str | None
+    compact_reply_tokens: int  # what a reply in the compact style may take of the small model's tokens
     params: Mapping[str, JSON]
 
 
