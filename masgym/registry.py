@@ -5,6 +5,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from masgym.errors import BadValue, UnknownName
@@ -87,14 +88,16 @@ def game(
     malformed: float = -0.5,
     outcome_only: bool = False,
     level: str | None = None,
+    tasks: str | Path | None = None,
     **domain_fields: JSON,
 ) -> Game:
     """The Game of a domain and a workflow. What is not a field of Game goes to the domain.
 
-    `level` is a preset of the domain; `domain_fields` override it. Unknown names raise UnknownName.
+    `level` is a preset of the domain; `domain_fields` override it. `tasks` is a file of tasks, such as `masgym import`
+    writes: the domain's field `file`. Unknown names raise UnknownName.
     """
     return Game(
-        domain=_domain(name, T, level, domain_fields),
+        domain=_domain(name, T, level, domain_fields if tasks is None else _with_tasks(name, tasks, domain_fields)),
         workflow=make_workflow(workflow) if isinstance(workflow, str) else workflow,
         T=T,
         style=style,
@@ -172,6 +175,14 @@ def _domain(name: str, turns: int, level: str | None, given: dict[str, JSON]) ->
     return spec.load()(**{**preset, **given})
 
 
+def _with_tasks(name: str, tasks: str | Path, given: dict[str, JSON]) -> dict[str, JSON]:
+    if "file" in given:
+        raise BadValue(f"tasks is {str(tasks)!r} and file {given['file']!r}; they mean the same, so give one of them.")
+    if "file" not in {f.name for f in fields(_find(_DOMAINS, "domain", name).load())}:
+        raise BadValue(f"{name} draws its tasks and reads none from a file; tasks was {str(tasks)!r}.")
+    return {**given, "file": str(tasks)}
+
+
 def make_workflow(name: str, **arguments: JSON) -> Workflow:
     """The workflow of that name. Raises UnknownName for a name or an argument that does not exist."""
     made = _find(_WORKFLOWS, "workflow", name).load()
@@ -197,7 +208,18 @@ def _register(specs: dict[str, Spec], kind: str, name: str, entry: Entry) -> Non
     specs[name] = spec
 
 
-_OPTIONS = ("workflow", "T", "style", "alpha", "malformed", "outcome_only", "level", "render_mode", "max_cycles")
+_OPTIONS = (
+    "workflow",
+    "T",
+    "style",
+    "alpha",
+    "malformed",
+    "outcome_only",
+    "level",
+    "tasks",
+    "render_mode",
+    "max_cycles",
+)
 
 for _name, _entry in {
     "sokoban": "masgym.domains.sokoban:Sokoban",

@@ -1,4 +1,5 @@
-"""Splits and task sources. A split is a bucket of content hashes, so splits are disjoint by construction."""
+"""Splits and task sources. A split is a bucket of content hashes, so splits are disjoint by construction; a listed
+task may say which one it is in, and is then in no other."""
 
 import hashlib
 import json
@@ -21,6 +22,7 @@ class Instance:
     content: Mapping[str, JSON]
     level: str
     optimum: int | None
+    split: Split | None = None  # the only one that it is in; None: the one that its content's hash names
 
 
 Generate = Callable[[np.random.Generator], Instance | None]  # None: this draw gave nothing, draw again
@@ -44,6 +46,23 @@ def content_hash(content: Mapping[str, JSON]) -> str:
 
 def split_of(digest: str) -> Split:
     return _BUCKETS[int(digest[:8], 16) % len(_BUCKETS)]
+
+
+def listed(content: Mapping[str, JSON], level: str, row: Mapping[str, JSON], where: str) -> Instance:
+    """The task on a line of a file. Two fields of its `row` may be left out: `split`, to which it then belongs alone
+    (an evaluation set is all "test"), and `content_hash`, which imported tasks have.
+
+    Raises BadFile where there is no such split, or the content is not the one that was hashed.
+    """
+    split, stated = row.get("split"), row.get("content_hash")
+    if split is not None and split not in SPLITS:
+        raise BadFile(f"{where}, field 'split': {split!r} instead of one of {', '.join(SPLITS)}.")
+    if stated is not None and stated != content_hash(content):
+        raise BadFile(
+            f"{where}, field 'content_hash': {stated!r} is not that of the line's content, which was changed since. "
+            "Import it again, or leave the field out of lines that you write."
+        )
+    return Instance(content=content, level=level, optimum=None, split=split)
 
 
 @value
@@ -80,14 +99,22 @@ class Procedural:
 
 
 class Listed:
-    """A finite source: given instances, each in the split that its content's hash names."""
+    """A finite source: given instances, each in its own split, else in the one that its content's hash names."""
 
     def __init__(self, domain: str, params: Mapping[str, JSON], instances: Sequence[Instance]) -> None:
+        """Raises BadFile for a task that is in two splits."""
         self.domain, self.params = domain, params
         self._splits: dict[Split, list[tuple[str, Instance]]] = {split: [] for split in SPLITS}
+        known: dict[str, Split] = {}
         for made in instances:
             digest = content_hash(made.content)
-            self._splits[split_of(digest)].append((digest, made))
+            split = made.split or split_of(digest)
+            if known.setdefault(digest, split) != split:
+                raise BadFile(
+                    f"a {domain} task of {params.get('file')} is in split {known[digest]!r} and again in {split!r}; "
+                    f"it begins {str(dict(made.content))[:80]}."
+                )
+            self._splits[split].append((digest, made))
 
     def size(self, split: Split) -> int | None:
         _check_split(split)

@@ -1,6 +1,10 @@
-"""Tasks from a file of JSON lines; `problem.py` says what a line holds. Blank lines are skipped; equal ones are one."""
+"""Tasks from a file of JSON lines; `problem.py` says what a line holds, `masgym.tasks.listed` what it may hold beside.
+
+Blank lines are skipped; equal ones are one.
+"""
 
 import json
+from collections.abc import Mapping
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -9,7 +13,7 @@ from typing import Any
 from masgym.domains.code.problem import problem_of
 from masgym.errors import BadFile, BadValue, UnknownName
 from masgym.paths import data_file
-from masgym.tasks import Instance, Listed
+from masgym.tasks import Instance, Listed, listed
 from masgym.types import JSON
 
 SHIPPED = "tasks.jsonl"  # in envs_data/code
@@ -72,6 +76,11 @@ def _instance(line: str, where: str) -> Instance:
         raise BadFile(f"{where}: no JSON object: {error}.") from error
     if not isinstance(row, dict):
         raise BadFile(f"{where}: {type(row).__name__} instead of a JSON object.")
+    return instance_of(row, where)
+
+
+def instance_of(row: Mapping[str, JSON], where: str) -> Instance:
+    """The task of a line. Raises BadFile, which names `where` and the field."""
     content = {name: row[name] for name in FIELDS if name in row}
     level = row.get("level")
     if not isinstance(level, str) or not level:
@@ -80,4 +89,4 @@ def _instance(line: str, where: str) -> Instance:
         problem_of(content)
     except BadValue as error:
         raise BadFile(f"{where}, {error}") from error
-    return Instance(content=content, level=level, optimum=None)
+    return listed(content, level, row, where)

@@ -6,10 +6,12 @@ question  text, not empty
 answer    text in LaTeX without a box, or an integer
 level     text, optional: "listed" without it
 source    text, optional: where the problem comes from
+split, content_hash   optional: see `masgym.tasks.listed`
 Other fields are left alone. Blank lines are skipped; equal lines are one task.
 """
 
 import json
+from collections.abc import Mapping
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -17,7 +19,8 @@ from typing import Any
 
 from masgym.domains.math.answers import box, read
 from masgym.errors import BadFile
-from masgym.tasks import Instance, Listed
+from masgym.tasks import Instance, Listed, listed
+from masgym.types import JSON
 
 
 def load(file: str) -> Listed:
@@ -49,13 +52,18 @@ def _instance(line: str, where: str) -> Instance:
         raise BadFile(f"{where}: no JSON object: {error}.") from error
     if not isinstance(row, dict):
         raise BadFile(f"{where}: {type(row).__name__} instead of a JSON object.")
+    return instance_of(row, where)
+
+
+def instance_of(row: Mapping[str, JSON], where: str) -> Instance:
+    """The problem of a line. Raises BadFile, which names `where` and the field."""
     content = {"question": _text(row, "question", where), "answer": _answer(row, where)}
     if "source" in row:
         content["source"] = _text(row, "source", where)
-    return Instance(content=content, level=_text({"level": "listed", **row}, "level", where), optimum=None)
+    return listed(content, _text({"level": "listed", **row}, "level", where), row, where)
 
 
-def _answer(row: dict[str, Any], where: str) -> str:
+def _answer(row: Mapping[str, JSON], where: str) -> str:
     given = row.get("answer")
     text = str(given) if isinstance(given, int) and not isinstance(given, bool) else _text(row, "answer", where)
     answer = " ".join(text.split())
@@ -64,7 +72,7 @@ def _answer(row: dict[str, Any], where: str) -> str:
     return answer
 
 
-def _text(row: dict[str, Any], field: str, where: str) -> str:
+def _text(row: Mapping[str, JSON], field: str, where: str) -> str:
     found = row.get(field)
     if not isinstance(found, str) or not found.strip():
         raise BadFile(f"{where}, field {field!r}: {found!r} instead of a text that is not empty.")

@@ -6,15 +6,17 @@ id              a text or a number; left out: the line's number
 metadata        optional object; read of it: supporting_facts.title (HotpotQA's), a list of the titles of the gold
                 passages, and level, a word. Without titles every passage that holds an answer counts as gold
 queries         optional: the searches that lead to the answer, for the oracle
+split, content_hash   optional: see `masgym.tasks.listed`
 """
 
+from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from masgym.domains.search.grammar import Said, parse
 from masgym.errors import BadFile
-from masgym.tasks import Instance, Listed
+from masgym.tasks import Instance, Listed, listed
 from masgym.tools.retrieval import Shared, jsonl
 from masgym.types import JSON
 
@@ -30,13 +32,14 @@ def load(file: str) -> Listed:
 
 def _read(key: tuple[str, str]) -> Listed:
     file, digest = key
-    found = [_instance(row, number, f"{file}, line {number}") for number, row in jsonl(file)]
+    found = [instance_of({"id": number, **row}, f"{file}, line {number}") for number, row in jsonl(file)]
     if not found:
         raise BadFile(f"{file} holds no question; one JSON object on each line was expected.")
     return Listed("search", {"file": Path(file).name, "sha256": digest}, found)
 
 
-def _instance(row: dict[str, Any], number: int, where: str) -> Instance:
+def instance_of(row: Mapping[str, JSON], where: str) -> Instance:
+    """The question of a line, which has an `id`. Raises BadFile, which names `where` and the field."""
     question, metadata = row.get("question"), row.get("metadata") or {}
     if not isinstance(question, str) or not question.strip():
         raise BadFile(f"{where}: `question` is {question!r}; a text was expected.")
@@ -46,14 +49,14 @@ def _instance(row: dict[str, Any], number: int, where: str) -> Instance:
     if not any(isinstance(parse(f"<answer>{answer}</answer>"), Said) for answer in answers):
         raise BadFile(f"{where}: no reply can give any of `golden_answers`: {str(answers)[:80]!r}.")
     content: dict[str, JSON] = {
-        "id": str(row.get("id", number)),
+        "id": str(row["id"]),
         "question": question,
         "golden_answers": answers,
         "gold": _titles(metadata, where),
         "queries": _texts(row.get("queries", [question]), "queries", where),
     }
     level = metadata.get("level")
-    return Instance(content=content, level=level if isinstance(level, str) else "unrated", optimum=None)
+    return listed(content, level if isinstance(level, str) else "unrated", row, where)
 
 
 def _titles(metadata: dict[str, Any], where: str) -> list[str]:

@@ -1,23 +1,29 @@
 r"""Boxoban level files: levels of equally long rows under headings `; N`, a space for floor.
 
+A file whose name ends with .jsonl holds an object a line instead: {"board": rows}, and beside it what
+`masgym.tasks.listed` says.
+
 The shipped file was made by
 
     python -c "from masgym.domains.sokoban.boxoban import *; print(level_text(generated(40)), end='')" \
         > envs_data/sokoban/boxoban_style.txt
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from masgym.domains.sokoban.board import FLOOR, fault, parse, text_rows
 from masgym.domains.sokoban.generator import difficulty, generate
 from masgym.domains.sokoban.solver import estimate, fewest_moves, is_small
 from masgym.errors import BadFile, UnsolvableTask
 from masgym.rng import keyed
-from masgym.tasks import Instance, Listed
+from masgym.tasks import Instance, Listed, listed
+from masgym.types import JSON
 
 Rows: TypeAlias = Sequence[str]
 
@@ -41,10 +47,28 @@ def instances(text: str, file: str) -> list[Instance]:
     On small layouts (solver.py) unsolvable levels are found and optimum is exact. On larger ones only a box without a
     goal it could reach and a frozen square are found here, optimum is None, and `level` goes by a lower bound.
     """
-    found = [_instance(rows, f"{file}, line {line}", line, file) for line, rows in _blocks(text)]
+    found = [_level(rows, line, file) for line, rows in blocks(text)]
     if not found:
         raise BadFile(f"{file} holds no level; expected rows of # - . $ * @ + under headings like '; 0'.")
     return found
+
+
+def listed_instances(text: str, file: str) -> list[Instance]:
+    """Every level of `text`, JSON lines. As `instances`."""
+    lines = [(line, f"{file}, line {number}") for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
+    if not lines:
+        raise BadFile(f'{file} holds no level; {{"board": [row, ...]}} was expected on each line.')
+    return [instance_of(_object(line, where), where) for line, where in lines]
+
+
+def instance_of(row: Mapping[str, JSON], where: str) -> Instance:
+    """The level of a line of JSON. Raises BadFile, which names `where`, and the row of the board."""
+    rows: Any = row.get("board")
+    if not isinstance(rows, list) or not rows or not all(isinstance(cells, str) for cells in rows):
+        raise BadFile(f"{where}, field 'board': {str(rows)[:80]} instead of a list of rows.")
+    if found := fault(rows):
+        raise BadFile(f"{where}, field 'board', row {found[0]}: {found[1]}.")
+    return _instance(rows, row, where)
 
 
 def level_text(levels: Iterable[Rows]) -> str:
@@ -81,10 +105,21 @@ def _read(file: str, digest: str, raw: bytes) -> Listed:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise BadFile(f"{file} is no text file: {error}.") from error
-    return Listed("sokoban", {"file": Path(file).name, "sha256": digest}, instances(text, file))
+    made = listed_instances(text, file) if file.endswith(".jsonl") else instances(text, file)
+    return Listed("sokoban", {"file": Path(file).name, "sha256": digest}, made)
 
 
-def _blocks(text: str) -> Iterator[tuple[int, list[str]]]:
+def _object(line: str, where: str) -> dict[str, JSON]:
+    try:
+        row: Any = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise BadFile(f"{where}: no JSON object: {error}.") from error
+    if not isinstance(row, dict):
+        raise BadFile(f"{where}: {type(row).__name__} instead of a JSON object.")
+    return row
+
+
+def blocks(text: str) -> Iterator[tuple[int, list[str]]]:
     """(number of its first line, rows) of each run of lines that are neither blank nor a heading."""
     rows: list[str] = []
     for number, line in enumerate([*text.splitlines(), ""], start=1):
@@ -95,13 +130,17 @@ def _blocks(text: str) -> Iterator[tuple[int, list[str]]]:
             rows = []
 
 
-def _instance(rows: list[str], where: str, line: int, file: str) -> Instance:
+def _level(rows: Rows, line: int, file: str) -> Instance:
     if found := fault(rows):
         raise BadFile(f"{file}, line {line + found[0]}: {found[1]}.")
+    return _instance(rows, {}, f"{file}, line {line}")
+
+
+def _instance(rows: Rows, row: Mapping[str, JSON], where: str) -> Instance:
     start = parse(rows)
     pushes = estimate(start)
     if pushes is None:
         raise BadFile(f"{where}: the level cannot be solved; its boxes cannot all be pushed to goals.")
     solution = fewest_moves(start) if is_small(start.layout) else None
-    content = {"board": list(text_rows(start))}
-    return Instance(content=content, level=difficulty(pushes), optimum=None if solution is None else len(solution))
+    made = listed({"board": list(text_rows(start))}, difficulty(pushes), row, where)
+    return made if solution is None else replace(made, optimum=len(solution))
