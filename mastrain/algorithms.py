@@ -39,6 +39,7 @@ def at_grpo(config: AlgoConfig) -> Algorithm:
         branches=config.branches,
         greedy_fraction=config.greedy_fraction,
         credit=config.credit,
+        advice_credit=config.advice_credit,
         stop_hopeless=config.stop_hopeless,
     )
 

@@ -79,7 +79,8 @@ class AlgoConfig:
     name: str
     branches: int
     greedy_fraction: float
-    credit: Literal["immediate", "turn", "episode"]
+    credit: Literal["immediate", "turn", "episode"]  # of events in which somebody acts
+    advice_credit: Literal["immediate", "turn", "episode"]  # of all others
     stop_hopeless: bool  # end a training episode where its task is lost (a dead position)
     normalise: bool  # divide advantages by the group's standard deviation
     drop_zero_variance: bool

@@ -28,9 +28,9 @@ def make_game(config: RunConfig) -> Game:
         **env.params,
     )
     idle = [agent for agent in game.agents if game.slot(agent) != "act"]
-    if env.outcome_only and config.algo.credit == "immediate" and idle:
+    if env.outcome_only and config.algo.advice_credit == "immediate" and idle:
         raise BadValue(
-            f"env.outcome_only with algo.credit=immediate leaves {idle} without any signal: what they say does not "
-            "act on the world, so all of a group's rewards are equal. Use algo.credit=turn or episode."
+            f"env.outcome_only with algo.advice_credit=immediate leaves {idle} without any signal: what they say "
+            "does not act on the world, so all of a group's rewards are equal. Use algo.advice_credit=turn or episode."
         )
     return game

@@ -46,7 +46,8 @@ class TreeSettings:
 
     branches: int
     greedy_fraction: float
-    credit: Credit
+    credit: Credit  # of events in which somebody acts
+    advice_credit: Credit  # of all others: drafts, tools, judges
     stop_hopeless: bool = False  # end the episode where the task is lost: what follows teaches nothing about solving
 
 
@@ -101,9 +102,11 @@ async def play(
 ) -> Candidate:
     """Score one candidate, the last part of `key`: its own transition and, for `turn` and `episode`, a playout that
     is thrown away."""
+    acts = any(team.game.slot(agent) == "act" for agent in completions)
+    credit = settings.credit if acts else settings.advice_credit
     first = last = await _step(team, state, completions)
     value, tokens, depth = 0.0, 0, 0
-    while (members := _speakers(team.game, last.state, settings)) and _plays_on(settings.credit, state, last.state):
+    while (members := _speakers(team.game, last.state, settings)) and _plays_on(credit, state, last.state):
         at = (*key, depth)
         prompts = [team.prompt(last.state, agent) for agent in members]
         replies = await gather(*(team.sample(prompt, 1, at) for prompt in prompts))
@@ -115,7 +118,7 @@ async def play(
         index=int(key[-1]),
         completions=completions,
         transition=first,
-        scores=scores(first, value, settings.credit),
+        scores=scores(first, value, credit),
         playout_tokens=tokens,
     )
 

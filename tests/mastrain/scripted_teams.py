@@ -26,4 +26,5 @@ def team_of(game, reply, policies=None) -> rollout.Team:
 
 def play_tree(team, task, key=(0, 1, 0, 0), **changes) -> Episode:
     settings = {"branches": 4, "greedy_fraction": 1.0, "credit": "immediate", **changes}
+    settings.setdefault("advice_credit", settings["credit"])
     return run(rollout.tree(team, task, key, rollout.TreeSettings(**settings)), team.engine)

@@ -86,11 +86,11 @@ def test_fault_6_sampling_penalties_are_refused(option):
 
 
 def test_outcome_only_needs_a_credit_that_reaches_every_slot():
-    wrong = ["env.outcome_only=true", "algo.credit=immediate"]
-    with pytest.raises(BadValue, match="credit=turn or episode"):
+    wrong = ["env.outcome_only=true", "algo.advice_credit=immediate"]
+    with pytest.raises(BadValue, match="advice_credit=turn or episode"):
         check_names(parse(compose_run(wrong)))
     check_names(parse(compose_run([*wrong, "workflow=solo"])))
-    check_names(parse(compose_run([wrong[0], "algo.credit=turn"])))
+    check_names(parse(compose_run([wrong[0], "algo.advice_credit=turn"])))
 
 
 def test_policy_maps():

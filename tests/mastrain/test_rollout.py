@@ -73,7 +73,7 @@ def test_fault_3_a_group_has_one_task_one_episode_one_agent_one_turn(game):
     tasks = [game.domain.tasks.get("train", i) for i in range(3)]
 
     async def several():
-        settings = rollout.TreeSettings(branches=3, greedy_fraction=0.0, credit="immediate")
+        settings = rollout.TreeSettings(branches=3, greedy_fraction=0.0, credit="immediate", advice_credit="immediate")
         keys = [(0, 1, i, e) for i in range(3) for e in range(2)]
         return await asyncio.gather(*(rollout.tree(team, tasks[k[2]], k, settings) for k in keys))
 
@@ -123,7 +123,7 @@ def test_fault_10_same_seed_and_replies_same_transcript(game):
 def test_the_order_of_completion_changes_nothing(game):
     """Episodes played together in one batch are those played one by one."""
     tasks = [game.domain.tasks.get("train", i) for i in range(4)]
-    settings = rollout.TreeSettings(branches=3, greedy_fraction=0.5, credit="episode")
+    settings = rollout.TreeSettings(branches=3, greedy_fraction=0.5, credit="episode", advice_credit="episode")
     team = team_of(game, random_moves)
 
     async def together(order):
@@ -138,7 +138,7 @@ def test_the_order_of_completion_changes_nothing(game):
 def test_prompts_that_wait_are_sampled_in_one_batch(game):
     team = team_of(game, random_moves)
     tasks = [game.domain.tasks.get("train", i) for i in range(5)]
-    settings = rollout.TreeSettings(branches=2, greedy_fraction=1.0, credit="immediate")
+    settings = rollout.TreeSettings(branches=2, greedy_fraction=1.0, credit="immediate", advice_credit="immediate")
 
     async def together():
         return await asyncio.gather(*(rollout.tree(team, t, (0, 1, i, 0), settings) for i, t in enumerate(tasks)))
@@ -249,3 +249,17 @@ def test_a_training_episode_may_end_where_its_task_is_lost():
         played_on = episode.events[0].candidates[0].playout_tokens > 0
         assert played_on is not stop
     assert lengths == {True: 1, False: game.T}
+
+
+def test_advice_may_have_another_credit_than_acts():
+    game = masgym.game("plan_path", style="compact")
+    events = play_tree(
+        team_of(game, random_moves), game.domain.tasks.get("train", 0), credit="turn", advice_credit="immediate"
+    ).events
+    tool, actor = events[0], events[1]
+    assert all(c.playout_tokens == 0 for c in (*tool.candidates, *actor.candidates))
+    for c in tool.candidates:
+        assert c.scores["tool_0"] == c.transition.published("tool_0")
+    for c in actor.candidates:
+        t = c.transition
+        assert c.scores["actor_0"] == pytest.approx(t.gain + t.penalty + sum(t.rewards["actor_0"].local.values()))
