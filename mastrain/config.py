@@ -77,6 +77,7 @@ class AlgoConfig:
     """How candidates are sampled, scored and learned from. Method: STRONGER-MAS (arXiv 2510.11062)."""
 
     name: str
+    alpha: float  # weight of the team term (Eq. 3); env.alpha follows it
     branches: int
     greedy_fraction: float
     credit: Literal["immediate", "turn", "episode"]  # of events in which somebody acts
