@@ -19,7 +19,7 @@ from masgym.domains.code.problem import Case, Form, Problem, case_of, shown
 from masgym.domains.programs import FENCE, program_of
 from masgym.tags import Malformed
 
-LONGEST_PROGRAM = 8000  # characters
+LONGEST_PROGRAM = 7000  # characters
 LONGEST_TESTS = 3000
 
 CODER = (

@@ -111,7 +111,7 @@ class TestCoder:
             ("two\nlines", "no program in a fenced block"),
             ("```python\ndef f(x): return 1", "1 fence"),
             (fenced("f = 1") + fenced("f = 2"), "4 fences"),
-            (fenced("#" * 9000), "at most 8000"),
+            (fenced("#" * 9000), "at most 7000"),
             ("```rust\nfn f() {}\n```", "fenced block"),
         ],
     )
