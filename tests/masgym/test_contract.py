@@ -15,6 +15,18 @@ from masgym.testing.play import first_tasks, must
 from masgym.workflows.pair import Pair
 from masgym.workflows.solo import Solo
 
+DOMAINS, WORKFLOWS = masgym.list_domains(), masgym.list_workflows()
+LEVELS = [
+    pytest.param(domain, level, marks=[pytest.mark.slow] if domain == "code" else [])  # it runs thousands of programs
+    for domain in DOMAINS
+    for level in masgym.list_levels(domain)
+]
+SHORTER: dict[str, dict] = {"code": {"T": 2}, "math": {"T": 2}}
+REPLIES = {  # where a domain lists no legal ones, or no program
+    "code": ("0", "[]", "f(1) == 1", "f(1) == 1; f(2) == 1", "x+", "```python\ndef f(*a):\n    raise ValueError\n```"),
+    "math": ("3", "\\boxed{7}\\boxed{8}", "```python\nprint(7)\n```"),
+    "search": ("<search>founder</search>", "?home town", "<answer>1785</answer>", "<answer>nothing known</answer>"),
+}
 BY_TASK = {
     "determinism": testing.check_determinism,
     "purity": testing.check_purity,
@@ -30,11 +42,20 @@ BY_TASK = {
 BY_GAME = {"weights": testing.check_weights, "terms": testing.check_terms, "oracle": testing.check_oracle}
 
 
-@pytest.mark.parametrize("style", ["full", "compact"])
-@pytest.mark.parametrize("workflow", ["solo", "pair"])
-@pytest.mark.parametrize("domain", ["sokoban", "plan_path"])
-def test_the_shipped_games_keep_the_contract(domain: str, workflow: str, style: str) -> None:
-    testing.check_game(masgym.game(domain, workflow, style=style))
+def keeps(domain: str, workflow: str, *, new_process: bool, **options) -> None:
+    game = masgym.game(domain, workflow, **{**SHORTER.get(domain, {}), **options})
+    testing.check_game(game, tasks=1, beam=4, replies=REPLIES.get(domain, ()), new_process=new_process)
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS)
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_the_shipped_games_keep_the_contract(domain: str, workflow: str) -> None:
+    keeps(domain, workflow, new_process=workflow == "pair")
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_the_compact_style_keeps_the_contract(domain: str) -> None:
+    keeps(domain, "pair", style="compact", new_process=False)
 
 
 @pytest.mark.parametrize("workflow", [Solo(), Pair(), Duo()])
@@ -47,10 +68,9 @@ def test_the_contract_holds_under_other_reward_settings(options: dict) -> None:
     testing.check_game(masgym.game("plan_path", Duo(), **options), tasks=1, new_process=False)
 
 
-def test_the_hardest_levels_keep_the_contract() -> None:
-    for domain in ("sokoban", "plan_path"):
-        for level in masgym.list_levels(domain):
-            testing.check_game(masgym.game(domain, "pair", level=level), tasks=1, new_process=False)
+@pytest.mark.parametrize(("domain", "level"), LEVELS)
+def test_every_level_keeps_the_contract(domain: str, level: str) -> None:
+    keeps(domain, "pair", level=level, new_process=False)
 
 
 PLANTED = [
