@@ -4,9 +4,11 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from statistics import fmean
+from typing import Any
 
 from rich.table import Table
 
+from masgym.errors import BadFile
 from masgym.types import JSON, value
 
 Z95 = 1.959964
@@ -122,6 +124,16 @@ def to_json(report: Report) -> dict[str, JSON]:
     own = {name: getattr(report, name) for name in Report.__slots__}  # type: ignore[attr-defined]
     own["success"] = {"mean": report.success.mean, "low": report.success.low, "high": report.success.high}
     return {name: None if isinstance(x, float) and math.isnan(x) else x for name, x in own.items()}
+
+
+def from_json(data: Mapping[str, JSON]) -> Report:
+    """What `to_json` wrote. Raises BadFile for anything else."""
+    try:
+        own: dict[str, Any] = {name: math.nan if data[name] is None else data[name] for name in Report.__slots__}  # type: ignore[attr-defined]
+        own["success"] = Estimate(**data["success"])
+        return Report(**own)
+    except (KeyError, TypeError) as error:
+        raise BadFile(f"this is no report: {error!r}.") from error
 
 
 def _mean_terms(records: Sequence[EpisodeRecord]) -> dict[str, float]:

@@ -1,5 +1,6 @@
 """One run from its config to its table."""
 
+import json
 import signal
 import sys
 from collections.abc import Mapping
@@ -10,7 +11,7 @@ import torch
 from rich.console import Console
 from transformers.utils.logging import disable_progress_bar
 
-from masgym.report import Report, table, to_json
+from masgym.report import Report, from_json, table, to_json
 from mastrain import runlog
 from mastrain.assemble import assemble
 from mastrain.config import RunConfig, parse
@@ -57,18 +58,17 @@ def main(config: RunConfig, data: Mapping[str, Any]) -> int:
 
 def _run(config: RunConfig, folder: Path, resuming: bool, interrupt: Interrupt, console: Console) -> int:
     run = assemble(config, folder, say=console.print, fresh=not resuming)
-    done = load(run) if resuming else 0
+    done = load(run) if resuming else save(run, 0)
     log, settings = runlog.RunLog(folder, done), config.train
     before_file = folder / "before.json"
     console.print(f"[bold]{run.game.name}[/bold], policies {dict(run.policies)}, run folder {folder}")
     with Progress(console, settings.steps, done) as progress:
-        before: dict[str, Report] = {}
-        if not resuming or not before_file.exists():
+        if before_file.exists():
+            before = {name: from_json(report) for name, report in json.loads(before_file.read_text()).items()}
+        else:
             progress.stage("evaluating before training")
             before = evaluate_run(run, settings.eval_tasks)
             log.report("before.json", {name: to_json(report) for name, report in before.items()})
-        if not resuming:
-            save(run, 0)
         done = train(run, log, done, lambda: interrupt.asked, progress.step)
         if done < settings.steps:
             console.print(f"stopped after step {done} of {settings.steps}; go on with: resume={folder}")

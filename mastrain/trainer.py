@@ -150,10 +150,11 @@ def evaluate_run(
     return reports
 
 
-def save(run: Run, step: int) -> None:
+def save(run: Run, step: int) -> int:
     parts = {p: (run.models[p], run.tokenizers[p], run.updaters[p].state_dict()) for p in run.updaters}
     manifest = checkpoint.Manifest(step=step, identity=run.identity)
     checkpoint.save(run.folder / "checkpoints", manifest, parts, run.config.train.keep_checkpoints)
+    return step
 
 
 def load(run: Run) -> int:

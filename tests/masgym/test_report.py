@@ -9,9 +9,9 @@ import pytest
 
 import masgym
 from masgym.agents.base import Reply
-from masgym.errors import UnknownName
+from masgym.errors import BadFile, UnknownName
 from masgym.evaluate import assign, evaluate
-from masgym.report import success_interval, summarise, table, to_json
+from masgym.report import from_json, success_interval, summarise, table, to_json
 
 
 class Oracle:
@@ -110,3 +110,6 @@ def test_a_report_is_json_and_a_table():
     assert data["success"]["mean"] == 0.0
     assert data["turns_to_solve"] is None
     assert table({"sulking": report}, "t").row_count == 1
+    assert to_json(from_json(data)) == data
+    with pytest.raises(BadFile, match="no report"):
+        from_json({"success": 1})
