@@ -28,7 +28,6 @@ class Face:
             "render_fps": 4,
         }
         self.state_space = UnicodeText()
-        self._run = default_driver().run
         self._now: Snapshot | None = None
         self._index = -1  # of the last task
         self._seen: dict[str, Observation] = {}  # of the present state
@@ -88,7 +87,7 @@ class Face:
         self._now = now
 
     def _transition(self, game: Game, state: State, outputs: Outputs) -> Transition:
-        return step_sync(game, state, outputs, self._run)
+        return step_sync(game, state, outputs, default_driver().run)
 
     def _choose(self, seed: int | None, options: dict[str, Any]) -> Task:
         """`options`: "task" (a Task, or an index) and "split"; other keys are not ours and are ignored.

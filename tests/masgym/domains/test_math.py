@@ -273,7 +273,8 @@ class TestPrompts:
         game, task = known()
         driver, _ = scripted(python=printing("half\n7\n"))
         state, _ = run(game, task, {"tool_0": PROGRAM.format("x")}, driver=driver)
-        assert "The tool user (tool_0): answers 7; its program printed\n| half\n| 7" in game.observe(state, "actor_0").text
+        shown = "The tool user (tool_0): answers 7; its program printed\n| half\n| 7"
+        assert shown in game.observe(state, "actor_0").text
 
     def test_output_cannot_pass_for_lines_of_the_prompt(self):
         game, task = known()
