@@ -23,23 +23,26 @@ class Overtime(BaseException):
     """The program's time is up."""
 
 
-def encode(v: Any) -> Any:
-    """A value as JSON. Raises TypeError for one of another type (an instance of a class, say)."""
+def encode(v: Any, order: Callable[[Any], Any] = json.dumps) -> Any:
+    """A value as JSON. Raises TypeError for one of another type (an instance of a class, say).
+
+    `order` sorts the pairs of a dict whose keys are not all text, so that equal ones are encoded alike.
+    """
     kind = type(v)
     if v is None or kind in (bool, int, str):
         return v
     if kind is float:
         return v if math.isfinite(v) else {"float": str(v)}
     if kind is list:
-        return [encode(item) for item in v]
+        return [encode(item, order) for item in v]
     if kind is tuple:
-        return {"tuple": [encode(item) for item in v]}
+        return {"tuple": [encode(item, order) for item in v]}
     if kind in (set, frozenset):
-        return {kind.__name__: sorted((encode(item) for item in v), key=json.dumps)}
+        return {kind.__name__: sorted((encode(item, order) for item in v), key=json.dumps)}
     if isinstance(v, dict):  # a Counter too
-        pairs = [[encode(key), encode(item)] for key, item in dict.items(v)]
+        pairs = [[encode(key, order), encode(item, order)] for key, item in dict.items(v)]
         plain = all(type(key) is str for key, _ in pairs) and not (len(pairs) == 1 and pairs[0][0] in _TAGS)
-        return dict(pairs) if plain else {"dict": sorted(pairs, key=json.dumps)}
+        return dict(pairs) if plain else {"dict": sorted(pairs, key=order)}
     raise TypeError(f"a value of type {kind.__name__} cannot be compared")
 
 
@@ -82,7 +85,7 @@ def record(program: str, check: str, entry: str, seconds: float) -> list[Any]:
         function = _function(_namespace(program), entry)
 
         def recorded(*arguments: Any) -> Any:
-            asked.append(encode(list(arguments)))
+            asked.append(encode(list(arguments), _as_it_comes))
             return function(*arguments)
 
         _checker(program, check)(recorded)
@@ -98,7 +101,7 @@ def replay(program: str, check: str, asked: list[Any], answers: list[Any], secon
 
     def candidate(*arguments: Any) -> Any:
         question, (kind, what) = next(waiting, (None, ("", None)))
-        if kind != "ok" or encode(list(arguments)) != question:
+        if kind != "ok" or encode(list(arguments), _as_it_comes) != question:
             raise AssertionError("the candidate has no answer")
         return decode(what)
 
@@ -221,6 +224,10 @@ def _end_script() -> None:
     getattr(sys.modules.get("atexit"), "_run_exitfuncs", _nothing)()
     if not getattr(sys.stdout, "closed", True):
         sys.stdout.flush()
+
+
+def _as_it_comes(_: Any) -> int:
+    return 0
 
 
 def _nothing() -> None:

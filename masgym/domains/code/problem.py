@@ -150,7 +150,8 @@ def _check(given: Any) -> Check:
     inputs = given.get("inputs") if isinstance(given, dict) else None
     if not isinstance(inputs, list) or not all(isinstance(arguments, list) for arguments in inputs):
         raise BadValue(f'field \'check\': {_cut(given)} instead of {{"program": text, "inputs": [[...], ...]}}.')
-    return Check(program=_string(given.get("program"), "check"), inputs=tuple(map(_canonical, inputs)))
+    asked = tuple(json.dumps(arguments) for arguments in inputs)  # keys in the order in which `check` gives them
+    return Check(program=_string(given.get("program"), "check"), inputs=asked)
 
 
 def _each(
