@@ -28,3 +28,14 @@ def inside(reply: str, tag: str) -> str | Malformed:
     if tags != (1, 1) or not closed:
         return Malformed(reason=f"it has {tags[0]} {opening} and {tags[1]} {closing}; exactly one pair was expected")
     return text.strip()
+
+
+def clean(reply: str) -> str:
+    """`reply` with lone surrogates replaced by "?": no encoder takes them."""
+    return reply if reply.isascii() else reply.encode("utf-8", "replace").decode("utf-8")
+
+
+def printable(text: str, keep: str = "") -> str:
+    """`text` with a space for each character that is not printed (control characters, marks that turn the direction of
+    writing, ...), but for those in `keep`: what others are shown must not move their cursor."""
+    return text if text.isprintable() else "".join(c if c.isprintable() or c in keep else " " for c in text)

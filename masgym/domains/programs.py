@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from masgym.errors import BadValue
-from masgym.tags import Malformed
+from masgym.tags import Malformed, printable
 from masgym.tools.python import program_call
 from masgym.tools.sandbox import Limits
 from masgym.types import Slot, ToolCall, ToolResult, value
@@ -58,8 +58,8 @@ def program_calls(slot: Slot, reply: str, results: tuple[ToolResult, ...], stdin
 
 def printed(result: ToolResult) -> Printed:
     """Reads the result of a `program_call`."""
-    lines = (_clean(line) for line in result.value["stdout"].splitlines())
-    failure = "" if result.outcome == "ok" else f"{result.outcome}: {_clean(result.value['error'])}"
+    lines = (printable(line).strip() for line in result.value["stdout"].splitlines())
+    failure = "" if result.outcome == "ok" else f"{result.outcome}: {printable(result.value['error']).strip()}"
     return Printed(lines=tuple(line[:_WIDTH] for line in lines if line)[-_LINES:], failure=failure)
 
 
@@ -88,7 +88,3 @@ def noted(note: str, program: Printed | None) -> str:
     failed = f"; its program failed, {program.failure}" if program.failure else ""
     shown = "; its program printed" if program.lines else ""
     return f"{note}{failed}{shown}" + "".join(f"\n| {line}" for line in program.lines)
-
-
-def _clean(line: str) -> str:
-    return "".join(character if character.isprintable() else " " for character in line).strip()

@@ -4,9 +4,10 @@ from functools import partial
 from typing import Any
 
 from masgym.errors import BadSnapshot, BadValue, UnknownName
-from masgym.faces.spaces import UnicodeText, clean, observation_space
+from masgym.faces.spaces import UnicodeText, observation_space
 from masgym.game import Game
 from masgym.snapshot import Snapshot, answer, difference, start
+from masgym.tags import clean
 from masgym.tasks import SPLITS
 from masgym.tools.driver import default_driver, step_sync
 from masgym.types import JSON, Observation, Outputs, State, Task, Transition
@@ -72,12 +73,14 @@ class Face:
         self._set(start(self.game, self._choose(seed, options or {})))
         self._show()
 
-    def _reply(self, reply: object) -> None:
-        """The selected agent replies."""
-        if not isinstance(reply, str):
-            raise BadValue(f"a reply is a str; {self.now.selection} gave {type(reply).__name__}.")
-        before = self.now
-        self._set(answer(before, clean(reply), self._transition))
+    def _reply(self, *replies: object) -> None:
+        """The next agents reply, the selected one first: all of them or, where anything is raised, none."""
+        before = now = self.now
+        for reply in replies:
+            if not isinstance(reply, str):
+                raise BadValue(f"a reply is a str; {now.selection} gave {type(reply).__name__}.")
+            now = answer(now, clean(reply), self._transition)
+        self._set(now)
         if self.now.state is not before.state:
             self._show()
 

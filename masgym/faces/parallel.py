@@ -32,15 +32,16 @@ class Parallel(Face, ParallelEnv[str, Obs, str]):
     def step(
         self, actions: Mapping[str, str]
     ) -> tuple[dict[str, Obs], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, JSON]]]:
-        """One transition. Raises BadValue (a ValueError) where a member of the active set has no reply."""
+        """One transition, or none: BadValue (a ValueError) where a member of the active set has no reply, or no str."""
         now = self.now
+        if not isinstance(actions, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise BadValue(f"step takes a mapping, agent -> reply, not a {type(actions).__name__}.")
         members = [a for a in self.game.active(now.state) if a not in now.pending]
         missing = [a for a in members if a not in actions]
         if missing or not members:
             awaited = f"of {missing}, members of the active set {members}" if members else "at all: the game is over"
-            raise BadValue(f"no reply {awaited}; there came replies of {sorted(actions)}.")
-        for agent in members:
-            self._reply(actions[agent])
+            raise BadValue(f"no reply {awaited}; there came replies of {sorted(map(str, actions))}.")
+        self._reply(*(actions[agent] for agent in members))
         terminated, truncated = self._over()
         return (
             self._all(self._observation),

@@ -13,10 +13,11 @@ from toy_workflows import Duo
 import masgym
 from masgym.agents.random import random_reply
 from masgym.errors import BadFile, BadValue, UnknownName
-from masgym.faces.spaces import UnicodeText, clean
+from masgym.faces.spaces import UnicodeText
 from masgym.game import Game
 from masgym.rng import keyed
 from masgym.tasks import Listed
+from masgym.tags import clean
 
 REPLIES = ("++", "", "-", "+", "nonsense", "+++", "++++", "-+", "")
 
@@ -207,6 +208,33 @@ def test_parallel_needs_the_active_set_and_ignores_the_others() -> None:
         env.step(dict.fromkeys(env.agents, "++++"))
     with pytest.raises(ValueError, match="over"):
         env.step({})
+
+
+def test_a_parallel_step_is_made_whole_or_not_at_all() -> None:
+    env = masgym.parallel_env("line", "duo")
+    env.reset(seed=0)
+    before = env.snapshot()
+    for wrong, says in (
+        ({"tool_0": "+", "tool_1": None}, "tool_1 gave NoneType"),
+        ({"tool_0": "+", "tool_1": 3}, "tool_1 gave int"),
+        ({"tool_0": "+", 1: "+"}, "tool_1"),
+        (None, "not a NoneType"),
+    ):
+        with pytest.raises(BadValue, match=says):
+            env.step(wrong)
+        assert env.snapshot() is before
+    env.step({"tool_0": "-", "tool_1": "-"})
+    assert env.snapshot().state.log[0][0] == {"tool_0": "-", "tool_1": "-"}
+
+
+def test_a_parallel_step_whose_transition_fails_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    env = masgym.parallel_env("line", "duo")
+    env.reset(seed=0)
+    before = env.snapshot()
+    monkeypatch.setattr(type(env.game.domain), "calls", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        env.step({"tool_0": "+", "tool_1": "+"})
+    assert env.snapshot() is before
 
 
 def test_before_reset_and_with_other_than_text_there_is_an_error() -> None:
