@@ -24,7 +24,7 @@ from masgym.domains.code.replies import (
     read_tests,
 )
 from masgym.errors import BadValue, UnknownName
-from masgym.tags import Malformed
+from masgym.tags import Malformed, printable
 from masgym.tasks import Procedural, TaskSource
 from masgym.types import JSON, Effect, Slot, Style, Task, ToolCall, ToolResult, value
 
@@ -106,11 +106,15 @@ class Code:
         examples = [shown(case, problem.form, problem.entry_point) for case in problem.examples]
         if style == "compact":
             parts = [problem.brief, *(line.replace(" == ", "==") for line in examples)]
-            parts += [f">{expression_of(world.program)} {world.report.brief}"] if world.report else []
+            parts += [f">{expression_of(_shown(world.program))} {world.report.brief}"] if world.report else []
             return "\n".join(parts)
         parts = [problem.statement, _signature(problem)]
         parts += ["Examples:\n" + "\n".join(examples)] if examples else []
-        parts += [f"The team's present program:\n{fenced(world.program)}\n{world.report.text}"] if world.report else []
+        parts += (
+            [f"The team's present program:\n{fenced(_shown(world.program))}\n{world.report.text}"]
+            if world.report
+            else []
+        )
         return "\n\n".join(parts)
 
     def brief(self, slot: Slot) -> str:
@@ -177,8 +181,8 @@ class Code:
         return Effect(
             world=World(problem=problem, program=program, gold=found.gold, report=found.report),
             terms={"compiles": 1.0, "runs": float(found.runs), "gold": found.gold},
-            note=f"wrote a program:\n{fenced(program)}\n{found.report.text}",
-            brief=_cut(f"{expression_of(program)} {found.report.brief}"),
+            note=f"wrote a program:\n{fenced(_shown(program))}\n{found.report.text}",
+            brief=_cut(f"{expression_of(_shown(program))} {found.report.brief}"),
             right=found.gold == 1,
             done=found.report.passed == found.report.total,
         )
@@ -197,6 +201,11 @@ class Code:
             note="\n".join(["offers tests:", *listed]),
             brief=_cut(";".join(listed).replace(" == ", "==")),
         )
+
+
+def _shown(program: str) -> str:
+    """The program as others read it: it is data that a model wrote, and may hold any character."""
+    return printable(program, keep="\n\t")
 
 
 def _malformed(slot: Slot, world: World, reason: str) -> Effect:

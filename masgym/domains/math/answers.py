@@ -11,7 +11,7 @@ from collections import Counter
 from fractions import Fraction
 from math import gcd
 
-from masgym.tags import Malformed
+from masgym.tags import Malformed, printable
 
 MOST = 500  # characters of an answer
 _BARE = re.compile(r"[+-]?\d+(?:[./]\d+)?", re.ASCII)
@@ -48,8 +48,8 @@ def read(reply: str) -> str | Malformed:
 
 
 def checked(text: str) -> str | Malformed:
-    """`text` as an answer: one line of at most MOST characters, ASCII numerals only."""
-    answer = " ".join(text.translate(_SYMBOLS).split())
+    """`text` as an answer: one line of at most MOST characters that are printed, ASCII numerals only."""
+    answer = " ".join(printable(text.translate(_SYMBOLS)).split())
     answer = answer[1:-1].strip() if re.fullmatch(r"\$[^$]*[^$\\]\$", answer) else answer
     if not answer:
         return Malformed(reason="its box was empty")
