@@ -16,7 +16,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from masgym.errors import MasgymError, UnknownName
+from masgym.errors import BadValue, MasgymError, UnknownName
 from mastrain.config import parse
 from mastrain.games import check_names
 from mastrain.paths import configs_dir
@@ -84,11 +84,18 @@ def _complain(error: MasgymError) -> int:
     return 2
 
 
+def check_resume(overrides: Sequence[str]) -> None:
+    """Raises BadValue for anything said beside resume=...: a run goes on with its own config."""
+    if len(overrides) > 1 and any(o.startswith("resume=") and o != "resume=null" for o in overrides):
+        raise BadValue(f"resume goes on with the run's own config and takes nothing else; got {' '.join(overrides)}.")
+
+
 def cli() -> None:
     arguments = sys.argv[1:]
     overrides = [word for word in arguments if not word.startswith("-")]
     if not {"-m", "--multirun", "--help", "-h", "--hydra-help"} & set(arguments):
         try:
+            check_resume(overrides)
             parse(compose_run(overrides))
         except MasgymError as error:
             sys.exit(_complain(error))

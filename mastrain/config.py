@@ -10,6 +10,49 @@ from masgym.types import JSON, Style, value
 
 T = TypeVar("T")
 
+NANO_REPLY = 1024  # tokens: half of nano's context
+BIG = 1e9
+RANGES: Mapping[str, tuple[float, float]] = {  # both ends belong to it
+    "seed": (0, 2**31 - 1),
+    "torch_threads": (1, 1024),
+    "env.T": (1, BIG),
+    "env.alpha": (0, BIG),
+    "env.malformed": (-BIG, 0),
+    "env.compact_reply_tokens": (1, BIG),
+    "model.hidden": (0, 65536),
+    "model.layers": (0, 1024),
+    "model.heads": (0, 1024),
+    "model.max_new_tokens": (1, BIG),
+    "model.warmstart.steps": (0, BIG),
+    "model.warmstart.batch": (1, BIG),
+    "model.warmstart.lr": (1e-12, 10),
+    "model.warmstart.corrupt": (0, 0.99),
+    "model.warmstart.seed": (0, 2**31 - 1),
+    "model.warmstart.threads": (1, 1024),
+    "algo.alpha": (0, BIG),
+    "algo.greedy_fraction": (0, 1),
+    "algo.temperature": (0.01, 100),
+    "algo.lr": (1e-12, 10),
+    "algo.warmup_steps": (0, BIG),
+    "algo.clip": (1e-9, 0.999),
+    "algo.kl": (0, BIG),
+    "algo.entropy": (0, BIG),
+    "algo.epochs": (1, BIG),
+    "algo.mini_batches": (1, BIG),
+    "algo.micro_batch_tokens": (1, BIG),
+    "algo.max_grad_norm": (1e-9, BIG),
+    "algo.weight_decay": (0, BIG),
+    "engine.workers": (1, 1024),
+    "engine.max_tokens": (1, BIG),
+    "train.steps": (1, BIG),
+    "train.tasks": (1, BIG),
+    "train.eval_tasks": (1, BIG),
+    "train.validate_every": (0, BIG),
+    "train.validate_tasks": (1, BIG),
+    "train.checkpoint_every": (1, BIG),
+    "train.keep_checkpoints": (1, BIG),
+}
+
 REFUSED = ("top_k", "top_p", "min_p", "typical_p", "repetition_penalty", "frequency_penalty", "presence_penalty")
 
 
@@ -149,33 +192,18 @@ def parse(data: Mapping[str, Any]) -> RunConfig:
 
 def check(config: RunConfig) -> None:
     """What types cannot say. Raises BadValue."""
-    algo, train = config.algo, config.train
-    positive = {
-        "algo.temperature": algo.temperature,
-        "algo.lr": algo.lr,
-        "algo.epochs": algo.epochs,
-        "algo.mini_batches": algo.mini_batches,
-        "algo.micro_batch_tokens": algo.micro_batch_tokens,
-        "train.tasks": train.tasks,
-        "train.eval_tasks": train.eval_tasks,
-        "train.checkpoint_every": train.checkpoint_every,
-        "train.keep_checkpoints": train.keep_checkpoints,
-        "model.max_new_tokens": config.model.max_new_tokens,
-        "model.warmstart.threads": config.model.warmstart.threads,
-        "torch_threads": config.torch_threads,
-        "engine.workers": config.engine.workers,
-        "engine.max_tokens": config.engine.max_tokens,
-    }
-    for name, number in positive.items():
-        if number <= 0:
-            raise BadValue(f"{name} is {number}; it must be greater than 0.")
+    for name, (low, high) in RANGES.items():
+        number: Any = config
+        for part in name.split("."):
+            number = getattr(number, part)
+        if not low <= number <= high:  # NaN is in no range
+            raise BadValue(f"{name} is {number}; a number from {low:g} to {high:g} was expected.")
+    algo, train, model = config.algo, config.train, config.model
     if algo.branches < 2:
         raise BadValue(
             f"algo.branches is {algo.branches}; {algo.name} compares candidates of a group with each other, "
             "so it needs at least 2."
         )
-    if not 0 <= algo.greedy_fraction <= 1:
-        raise BadValue(f"algo.greedy_fraction is {algo.greedy_fraction}; it is a share, from 0 to 1.")
     if algo.mini_batches > train.tasks:
         raise BadValue(f"algo.mini_batches is {algo.mini_batches}, more than train.tasks = {train.tasks}.")
     updates = train.steps * algo.epochs * algo.mini_batches
@@ -184,8 +212,26 @@ def check(config: RunConfig) -> None:
             f"algo.warmup_steps is {algo.warmup_steps} of {updates} optimiser steps in all; it must be fewer. "
             "Set algo.warmup_steps=0, or more train.steps."
         )
-    if config.model.kind == "pretrained" and not config.model.path:
+    if model.kind == "pretrained" and not model.path:
         raise BadValue("model.path is missing; name a local folder or a hub id, e.g. model.path=Qwen/Qwen3-1.7B.")
+    if model.kind == "nano":
+        _check_nano(model)
+    if config.policies.kind != "map" and config.policies.map is not None:
+        raise BadValue(f"policies.map is read by policies=map only; this run has policies={config.policies.kind}.")
+    if not config.run_dir.strip() or config.resume == "":
+        raise BadValue("run_dir and resume name folders; one of them is empty.")
+
+
+def _check_nano(model: ModelConfig) -> None:
+    if model.path is not None or model.gguf_file is not None:
+        raise BadValue("model.path and model.gguf_file are read by model=pretrained only; this run has model=nano.")
+    if not (model.hidden and model.heads and model.layers) or model.hidden % (2 * model.heads):
+        raise BadValue(
+            f"model.hidden={model.hidden}, model.heads={model.heads}, model.layers={model.layers}: at least 1 layer "
+            "and 1 head, and hidden a multiple of 2 * heads, were expected."
+        )
+    if model.max_new_tokens > NANO_REPLY:
+        raise BadValue(f"model.max_new_tokens is {model.max_new_tokens}; nano's context leaves room for {NANO_REPLY}.")
 
 
 def _build(cls: type[T], data: Any, at: str) -> T:
@@ -219,7 +265,9 @@ def _value(kind: Any, given: Any, at: str) -> Any:
     if get_origin(kind) is not None:  # Mapping[str, ...]
         if not isinstance(given, Mapping):
             raise BadValue(f"{at} is {given!r}; a mapping was expected.")
-        return dict(given)
+        return {str(key): _value(options[1], inner, f"{at}.{key}") for key, inner in given.items()}
+    if kind is Any:
+        return given
     if kind is float and isinstance(given, int) and not isinstance(given, bool):
         return float(given)
     if not isinstance(given, kind) or (kind is int and isinstance(given, bool)):

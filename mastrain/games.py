@@ -1,16 +1,23 @@
 """config -> Game, without torch: wrong names and ranges are told at once."""
 
+from typing import cast
+
 import masgym
 from masgym.errors import BadValue
 from masgym.game import Game
 from masgym.registry import make_workflow
+from masgym.types import Split
 from mastrain.config import RunConfig
 from mastrain.policies import policy_map
 
 
 def check_names(config: RunConfig) -> None:
     """Raises UnknownName and BadValue for an env, workflow, option or role that does not exist."""
-    policy_map(config.policies, make_game(config).roles)
+    game = make_game(config)
+    policy_map(config.policies, game.roles)
+    for split in ("train", "test", *(["validation"] if config.train.validate_every else [])):
+        if game.domain.tasks.size(cast(Split, split)) == 0:
+            raise BadValue(f"the tasks given hold none of split {split!r}, which this run needs; give more tasks.")
 
 
 def make_game(config: RunConfig) -> Game:

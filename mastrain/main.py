@@ -11,8 +11,9 @@ import torch
 from rich.console import Console
 from transformers.utils.logging import disable_progress_bar
 
+from masgym.errors import MasgymError
 from masgym.report import Report, from_json, table, to_json
-from mastrain import runlog
+from mastrain import checkpoint, runlog
 from mastrain.assemble import assemble
 from mastrain.config import RunConfig, parse
 from mastrain.games import check_names
@@ -21,44 +22,49 @@ from mastrain.trainer import evaluate_run, load, save, train
 
 
 class Interrupt:
-    """The first Ctrl-C asks to stop after the step, with a checkpoint; the second stops at once."""
+    """Ctrl-C. While steps are made the first one asks to stop after the step; any other time, and the second time, it
+    stops at once: nothing is lost but what has not reached a checkpoint."""
 
     def __init__(self, say: Console) -> None:
-        self.asked, self._say = False, say
+        self.asked, self.training, self._say = False, False, say
 
     def __call__(self, *_: Any) -> None:
-        if self.asked:
+        if self.asked or not self.training:
             raise KeyboardInterrupt
         self.asked = True
         self._say.print("\nstopping after this step, then saving; Ctrl-C again stops at once", style="yellow")
 
 
 def main(config: RunConfig, data: Mapping[str, Any]) -> int:
-    """-> exit status: 0 done, 130 interrupted (a checkpoint is there). Raises MasgymError before time is spent."""
+    """-> exit status: 0 done, 130 interrupted. Raises MasgymError before time is spent."""
     console = Console(width=None if sys.stdout.isatty() else 120)  # a table is not broken in a log
-    resuming = config.resume is not None
+    folder = Path(config.resume or config.run_dir)
     if config.resume is not None:
-        folder = Path(config.resume)
-        data = runlog.read_config(folder)
-        config = parse(data)
-    else:
-        folder = Path(config.run_dir)
-    check_names(config)  # before time is spent
-    if not resuming:
+        config = parse(runlog.read_config(folder))
+    check_names(config)
+    if data["resume"] is None:
         runlog.create(folder, data)
     torch.set_num_threads(config.torch_threads)
     disable_progress_bar()  # transformers' own, at every save
     interrupt = Interrupt(console)
     previous = signal.signal(signal.SIGINT, interrupt)
     try:
-        return _run(config, folder, resuming, interrupt, console)
+        return _run(config, folder, interrupt, console)
+    except KeyboardInterrupt:
+        console.print(f"interrupted; go on from the last checkpoint with: resume={folder}")
+        return 130
+    except MasgymError:
+        if data["resume"] is None and not checkpoint.all_of(folder / "checkpoints"):
+            (folder / runlog.CONFIG).unlink(missing_ok=True)  # nothing is lost, and the folder can be used again
+        raise
     finally:
         signal.signal(signal.SIGINT, previous)
 
 
-def _run(config: RunConfig, folder: Path, resuming: bool, interrupt: Interrupt, console: Console) -> int:
-    run = assemble(config, folder, say=console.print, fresh=not resuming)
-    done = load(run) if resuming else save(run, 0)
+def _run(config: RunConfig, folder: Path, interrupt: Interrupt, console: Console) -> int:
+    begun = bool(checkpoint.all_of(folder / "checkpoints"))  # a run killed before its first checkpoint begins again
+    run = assemble(config, folder, say=console.print, fresh=not begun)
+    done = load(run) if begun else save(run, 0)
     log, settings = runlog.RunLog(folder, done), config.train
     before_file = folder / "before.json"
     console.print(f"[bold]{run.game.name}[/bold], policies {dict(run.policies)}, run folder {folder}")
@@ -69,7 +75,9 @@ def _run(config: RunConfig, folder: Path, resuming: bool, interrupt: Interrupt, 
             progress.stage("evaluating before training")
             before = evaluate_run(run, settings.eval_tasks)
             log.report("before.json", {name: to_json(report) for name, report in before.items()})
+        interrupt.training = True
         done = train(run, log, done, lambda: interrupt.asked, progress.step)
+        interrupt.training = False
         if done < settings.steps:
             console.print(f"stopped after step {done} of {settings.steps}; go on with: resume={folder}")
             log.close()

@@ -1,5 +1,6 @@
 """role -> policy: who shares a model with whom."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 from masgym.errors import BadValue, UnknownName
@@ -16,6 +17,9 @@ def policy_map(config: PoliciesConfig, roles: Sequence[str]) -> dict[str, str]:
     for role in chosen:
         if role not in roles:
             raise UnknownName("role in policies.map", role, roles)
+    for policy in chosen.values():
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", policy):
+            raise BadValue(f"policy name {policy!r} in policies.map: letters, digits, '_' and '-' were expected.")
     left_out = [role for role in roles if role not in chosen]
     if left_out:
         raise BadValue(f"policies.map says no policy for {left_out}; this workflow's roles are {list(roles)}.")

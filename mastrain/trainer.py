@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from time import perf_counter
 
+from masgym.errors import BadValue
 from masgym.evaluate import evaluate
 from masgym.game import role_of
 from masgym.report import EpisodeRecord, Report, summarise
@@ -68,6 +69,9 @@ def train_step(run: Run, log: RunLog, step: int, pool: ThreadPoolExecutor) -> di
     episodes = run_loop(sample_episodes(run, step), run.engine)
     sampled = perf_counter()
     groups = groups_of((event for episode in episodes for event in episode.events), run.algorithm)
+    if not groups:
+        failures = sorted({episode.failure for episode in episodes})
+        raise BadValue(f"step {step} sampled nothing to learn from: every episode failed ({', '.join(failures)}).")
     metrics = of_episodes(episodes) | of_groups(groups) | learn(run, groups, step, pool)
     sync(run, groups)
     log.timings(step, {"sample": sampled - started, "learn": perf_counter() - sampled})

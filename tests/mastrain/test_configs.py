@@ -8,7 +8,7 @@ import pytest
 
 from masgym.errors import BadValue, MasgymError, UnknownName
 from mastrain import algorithms
-from mastrain.__main__ import compose_run
+from mastrain.__main__ import check_resume, compose_run
 from mastrain.config import parse
 from mastrain.games import check_names, make_game
 from mastrain.paths import configs_dir
@@ -62,7 +62,24 @@ def test_presets_are_short():
         ("algo.name=ppo", UnknownName, "at_grpo"),
         ("policies=map", BadValue, "no policy for"),
         ("env.T=0", BadValue, "0"),
-        ("train.tasks=0", BadValue, "greater than 0"),
+        ("train.tasks=0", BadValue, "from 1 to"),
+        ("train.steps=0", BadValue, "from 1 to"),
+        ("train.validate_tasks=0", BadValue, "from 1 to"),
+        ("algo.temperature=nan", BadValue, "from 0.01"),
+        ("algo.lr=inf", BadValue, "from"),
+        ("model.heads=0", BadValue, "at least 1 layer"),
+        ("algo.max_grad_norm=-1", BadValue, "from"),
+        ("algo.kl=-1", BadValue, "from 0"),
+        ("algo.clip=1.5", BadValue, "from"),
+        ("env.malformed=0.5", BadValue, "to 0"),
+        ("env.alpha=-1", BadValue, "from 0"),
+        ("model.heads=3", BadValue, "a multiple of"),
+        ("model.layers=0", BadValue, "at least 1 layer"),
+        ("model.max_new_tokens=4096", BadValue, "context"),
+        ("model.path=somewhere", BadValue, "model=pretrained only"),
+        ("policies.map={tool: a, actor: b}", BadValue, "policies=map only"),
+        ("run_dir=''", BadValue, "empty"),
+        ("torch_threads=100000", BadValue, "to 1024"),
         ("model=pretrained", BadValue, "model.path is missing"),
         ("seed=[1", MasgymError, ""),
     ],
@@ -72,6 +89,26 @@ def test_a_wrong_override_is_told_with_its_mend(override, error, says):
         instantiate([override])
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["../evil", "a/b", "''", "actor.updater.pt", "[x]"])
+def test_policy_names_are_names_of_folders(name):
+    with pytest.raises(BadValue, match=r"policies\.map"):
+        check_names(parse(compose_run(["policies=map", f"policies.map={{tool: a, actor: {name}}}"])))
+
+
+def test_a_task_file_without_test_tasks_is_told_at_once(tmp_path):
+    level = "; 0\n#####\n#@$.#\n#####\n"
+    (tmp_path / "one.txt").write_text(level)
+    with pytest.raises(BadValue, match="none of split"):
+        check_names(parse(compose_run([f"+env.params.file={tmp_path / 'one.txt'}"])))
+
+
+def test_resume_takes_nothing_else():
+    with pytest.raises(BadValue, match="takes nothing else"):
+        check_resume(["resume=runs/x", "train.steps=9"])
+    check_resume(["resume=runs/x"])
+    check_resume(["env=sokoban", "train.steps=9"])
 
 
 def test_an_unknown_role_in_a_policy_map():

@@ -161,6 +161,53 @@ def test_an_unwritable_run_folder_is_told_before_time_is_spent(tmp_path):
         start(tmp_path / "file" / "run")
 
 
+def test_a_run_that_failed_before_its_first_checkpoint_leaves_its_folder_free(tmp_path, monkeypatch):
+    from mastrain import main as module
+
+    def fail(*_, **__):
+        raise BadValue("no")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "assemble", fail)
+        with pytest.raises(BadValue, match="no"):
+            start(tmp_path / "run")
+    assert start(tmp_path / "run", "train.steps=1") == 0
+
+
+def test_a_run_killed_before_its_first_checkpoint_can_be_resumed(tmp_path):
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    assert start(whole, "train.steps=1") == 0
+    runlog.create(killed, compose_run([*TINY, f"run_dir={killed}", "train.steps=1"]))
+    assert resume(killed) == 0
+    assert files(killed) == files(whole)
+
+
+def test_ctrl_c_outside_of_the_steps_stops_at_once_and_says_how_to_go_on(tmp_path, monkeypatch, capsys):
+    from mastrain import main as module
+
+    def interrupted(*_, **__):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(1)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "evaluate_run", interrupted)
+        assert start(tmp_path / "run", "train.steps=1") == 130
+    assert "resume=" in capsys.readouterr().out
+    assert resume(tmp_path / "run") == 0
+
+
+def test_a_step_that_samples_nothing_is_an_error(tmp_path, monkeypatch):
+    from mastrain.engines.base import SamplingFailed
+    from mastrain.engines.transformers import TransformersEngine
+
+    def nothing(self, requests):
+        return [SamplingFailed("timeout") for _ in requests]
+
+    monkeypatch.setattr(TransformersEngine, "generate", nothing)
+    with pytest.raises(BadValue, match=r"nothing to learn from.*timeout"):
+        start(tmp_path / "run", "train.steps=1")
+
+
 @pytest.mark.parametrize("broken", ["nothing", "config"])
 def test_resuming_what_is_no_run(tmp_path, broken):
     if broken == "config":
