@@ -16,8 +16,8 @@ from masgym.errors import BadFile, BadValue, UnknownName
 from masgym.faces.spaces import UnicodeText
 from masgym.game import Game
 from masgym.rng import keyed
-from masgym.tasks import Listed
 from masgym.tags import clean
+from masgym.tasks import Listed
 
 REPLIES = ("++", "", "-", "+", "nonsense", "+++", "++++", "-+", "")
 
