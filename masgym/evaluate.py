@@ -4,16 +4,22 @@ One candidate a turn, no search: what is measured is how a team plays alone.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from dataclasses import replace
+from inspect import isawaitable
 from statistics import fmean
+from typing import Any, TypeVar
 
 from masgym.agents.base import Agent, Reply, Request
-from masgym.errors import UnknownName
+from masgym.errors import BadValue, UnknownName
 from masgym.game import Game, role_of
 from masgym.report import EpisodeRecord
 from masgym.rng import Key
+from masgym.tags import clean
 from masgym.tools.driver import RunCalls, default_driver, step
 from masgym.types import Split, State, Task, Transition
+
+T = TypeVar("T")
 
 
 def assign(game: Game, agents: Mapping[str, Agent]) -> dict[str, Agent]:
@@ -39,7 +45,10 @@ async def evaluate(
     run: RunCalls | None = None,
     on_episode: Callable[[EpisodeRecord], None] = lambda record: None,
 ) -> tuple[EpisodeRecord, ...]:
-    """The first `tasks` tasks of `split` (all of a smaller finite set), `samples` episodes each, in task order."""
+    """The first `tasks` tasks of `split` (all of a smaller finite set), `samples` episodes each, in task order.
+
+    What an agent raises ends the evaluation, the other episodes with it; `on_episode` has had those that were over.
+    """
     size = game.domain.tasks.size(split)
     team, tools = assign(game, agents), run or default_driver()
 
@@ -50,15 +59,18 @@ async def evaluate(
         return record
 
     count = tasks if size is None else min(tasks, size)
-    return tuple(await asyncio.gather(*(one(i, s) for i in range(count) for s in range(samples))))
+    return await _together(one(i, s) for i in range(count) for s in range(samples))
 
 
 async def play(game: Game, task: Task, team: Mapping[str, Agent], key: Key, run: RunCalls) -> EpisodeRecord:
-    """One episode. `key` ends with the sample's number; a failed reply ends the episode by that name."""
+    """One episode. `key` ends with the sample's number; a failed reply ends the episode by that name.
+
+    Raises BadValue where an agent gives what is no Reply.
+    """
     state, seen, replies, failure = game.initial(task), list[Transition](), list[Reply](), ""
     while members := game.active(state):
         requests = [_request(game, state, agent, (*key, len(seen))) for agent in members]
-        answers = await asyncio.gather(*(team[r.observation.agent].act(r) for r in requests))
+        answers = await _together(_asked(team[r.observation.agent], r) for r in requests)
         replies += answers
         failure = next((answer.failure for answer in answers if answer.failure), "")
         if failure:
@@ -72,6 +84,34 @@ async def play(game: Game, task: Task, team: Mapping[str, Agent], key: Key, run:
 
 def _request(game: Game, state: State, agent: str, key: Key) -> Request:
     return Request(game=game, state=state, observation=game.observe(state, agent), key=(*key, agent))
+
+
+async def _asked(player: Agent, request: Request) -> Reply:
+    """What the agent replies, checked; its text as the faces take it."""
+    awaited: Any = player.act(request)
+    reply: Any = await awaited if isawaitable(awaited) else awaited
+    who = f"{request.observation.agent}, played by {type(player).__name__},"
+    if not isawaitable(awaited) or not isinstance(reply, Reply):
+        raise BadValue(f"{who} gave {type(reply).__name__}; `async def act` that returns a Reply was expected.")
+    for name, kind in (("text", str), ("failure", str), ("tokens", int), ("prompt_tokens", int)):
+        found: Any = getattr(reply, name)
+        if not isinstance(found, kind) or isinstance(found, bool):
+            raise BadValue(f"{who} gave a Reply whose {name} is {found!r}; {kind.__name__} was expected.")
+    if min(reply.tokens, reply.prompt_tokens) < 0:
+        raise BadValue(
+            f"{who} gave a Reply with {reply.tokens} and {reply.prompt_tokens} tokens; counts are 0 or more."
+        )
+    return replace(reply, text=clean(reply.text))
+
+
+async def _together(jobs: Iterable[Coroutine[Any, Any, T]]) -> tuple[T, ...]:
+    """What the jobs return. What the first to fail raises comes out as it is, the others cancelled."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(job) for job in jobs]
+    except BaseExceptionGroup as failed:
+        raise failed.exceptions[0] from None
+    return tuple(task.result() for task in tasks)
 
 
 def _record(

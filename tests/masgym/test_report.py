@@ -9,7 +9,7 @@ import pytest
 
 import masgym
 from masgym.agents.base import Reply
-from masgym.errors import BadFile, UnknownName
+from masgym.errors import BadFile, BadValue, UnknownName
 from masgym.evaluate import assign, evaluate
 from masgym.report import from_json, success_interval, summarise, table, to_json
 
@@ -83,6 +83,80 @@ def test_the_oracle_solves_and_a_sulking_team_does_not(name, workflow):
 def test_a_failed_reply_ends_its_episode_by_that_name():
     report = summarise(play(masgym.game("sokoban"), {"*": Broken()}, tasks=10))
     assert report.failures == {"timeout": 5}
+
+
+class Saying:
+    def __init__(self, reply):
+        self.reply = reply
+
+    async def act(self, request):
+        return self.reply
+
+
+class Plain:
+    def act(self, request):
+        return Reply(text="no")
+
+
+@pytest.mark.parametrize(
+    ("agent", "says"),
+    [
+        (Saying(None), "gave NoneType; `async def act`"),
+        (Saying("UP"), "gave str; `async def act`"),
+        (Plain(), "gave Reply; `async def act`"),
+        (Saying(Reply(text=None)), "text is None; str was expected"),
+        (Saying(Reply(text=b"U")), "text is b'U'; str was expected"),
+        (Saying(Reply(text="U", tokens=-5)), "with -5 and 0 tokens"),
+        (Saying(Reply(text="U", tokens=1.5)), "tokens is 1.5; int was expected"),
+        (Saying(Reply(text="U", prompt_tokens=True)), "prompt_tokens is True; int was expected"),
+        (Saying(Reply(text="", failure=5)), "failure is 5; str was expected"),
+    ],
+)
+def test_what_is_no_reply_is_refused_and_its_agent_named(agent, says):
+    with pytest.raises(BadValue, match=f"^tool_0, played by {type(agent).__name__}, .*{says}"):
+        play(masgym.game("sokoban"), {"tool": agent, "*": Oracle()}, tasks=2)
+
+
+def test_lone_surrogates_are_replaced_as_the_faces_do():
+    seen = []
+
+    class Listening(Saying):
+        async def act(self, request):
+            seen.extend(reply for outputs, _ in request.state.log for reply in outputs.values())
+            return self.reply
+
+    play(masgym.game("sokoban"), {"*": Listening(Reply(text="\ud800"))}, tasks=1)
+    assert set(seen) == {"?"}
+
+
+def test_what_an_agent_raises_comes_out_as_it_is_and_ends_the_other_episodes():
+    asked, over = [], []
+
+    class Failing(Oracle):
+        async def act(self, request):
+            asked.append(request.state.task.index)
+            await asyncio.sleep(0)
+            if request.state.task.index == 1 and over:
+                raise KeyError("lost")
+            return await super().act(request)
+
+    class Slow(Failing):
+        async def act(self, request):
+            if request.state.task.index:
+                while not over:
+                    await asyncio.sleep(0)
+            return await super().act(request)
+
+    async def ended():
+        with pytest.raises(KeyError, match="lost"):
+            await evaluate(masgym.game("plan_path"), {"*": Slow()}, tasks=4, on_episode=over.append)
+        before = len(asked)
+        await asyncio.sleep(0.05)
+        assert len(asked) == before
+        assert len(asyncio.all_tasks()) == 1
+
+    asyncio.run(ended())
+    assert over[0].index == 0
 
 
 def test_results_do_not_depend_on_which_tasks_are_played_together():
