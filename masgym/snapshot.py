@@ -13,10 +13,17 @@ from typing import Any, TypeAlias
 
 from masgym.errors import BadSnapshot, BadValue, MasgymError
 from masgym.game import Game
-from masgym.tasks import SPLITS, content_hash
+from masgym.tags import clean
+from masgym.tasks import SPLITS, content_hash, split_of
 from masgym.types import JSON, Outputs, Results, State, Task, ToolResult, Transition, value
 
 FORMAT = 1
+_TASK: Mapping[str, Any] = {  # what the fields of a task are
+    **dict.fromkeys(("domain", "split", "content_hash", "level"), str),
+    **dict.fromkeys(("params", "content"), dict),
+    **dict.fromkeys(("seed", "index"), int),
+    "optimum": int | None,
+}
 
 Run: TypeAlias = Callable[[Game, State, Outputs], Transition]  # how a complete set becomes a transition
 
@@ -66,11 +73,19 @@ class Snapshot:
                 now = _replay(now, outputs, _results(results))
             for agent, reply in record["pending"].items():
                 now = answer(now, _expected(now, agent, reply), _never)
-            for _ in range(record["left"]):
+            for _ in range(_count(record, "left")):
                 now = leave(now)
         except BadSnapshot:
             raise
-        except (MasgymError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        except (
+            MasgymError,
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            RecursionError,
+            TypeError,
+            ValueError,
+        ) as error:
             raise BadSnapshot(f"the snapshot cannot be replayed: {type(error).__name__}: {error}.") from error
         return now
 
@@ -148,10 +163,10 @@ def _parse(text: str, game: Game) -> dict[str, JSON]:
     """The record, of this format and this game."""
     try:
         record: Any = json.loads(text)
-    except (TypeError, ValueError) as error:
+    except (RecursionError, TypeError, ValueError) as error:
         raise BadSnapshot(f"a snapshot is JSON text; this is not: {error}.") from error
     found = record.get("format") if isinstance(record, dict) else None
-    if found != FORMAT:
+    if type(found) is not int or found != FORMAT:
         raise BadSnapshot(f"the snapshot is of format {found!r}; this version reads format {FORMAT}.")
     missing = {"fingerprint", "game", "task", "log", "pending", "left"} - set(record)
     if missing:
@@ -159,6 +174,8 @@ def _parse(text: str, game: Game) -> dict[str, JSON]:
     spec = json.loads(json.dumps(game.spec()))
     if record["fingerprint"] != game.fingerprint or record["game"] != spec:
         raise BadSnapshot(f"the snapshot is of another game: {_difference(spec, record['game']) or 'its fingerprint'}.")
+    if not isinstance(record["log"], list):
+        raise BadSnapshot(f"the snapshot's log is {type(record['log']).__name__}; a list was expected.")
     return record
 
 
@@ -172,11 +189,25 @@ def _difference(here: JSON, there: JSON, path: str = "") -> str:
 
 def _task(record: dict[str, JSON]) -> Task:
     task = Task(**record)
+    for name, kind in _TASK.items():
+        if not isinstance(record[name], kind) or isinstance(record[name], bool):
+            raise BadSnapshot(f"the task's {name} is {record[name]!r}, which it cannot be.")
+    for name in ("seed", "index"):
+        _count(record, name)
     if content_hash(task.content) != task.content_hash:
         raise BadSnapshot(f"the task's content was changed: its hash is not {task.content_hash}.")
     if task.split not in SPLITS:
         raise BadSnapshot(f"the task is of split {task.split!r}; the splits are {', '.join(SPLITS)}.")
+    if "file" not in task.params and split_of(task.content_hash) != task.split:  # a line of a file may say its split
+        raise BadSnapshot(f"the task is of split {split_of(task.content_hash)!r} by its content, not {task.split!r}.")
     return task
+
+
+def _count(record: Mapping[str, JSON], name: str) -> int:
+    found = record[name]
+    if type(found) is not int or found < 0:
+        raise BadSnapshot(f"{name} is {found!r}; a whole number of at least 0 was expected.")
+    return found
 
 
 def _replay(now: Snapshot, outputs: dict[str, JSON], results: Results) -> Snapshot:
@@ -186,14 +217,31 @@ def _replay(now: Snapshot, outputs: dict[str, JSON], results: Results) -> Snapsh
     members = now.game.active(now.state)
     if set(outputs) != set(members):
         raise BadSnapshot(f"the log holds outputs of {sorted(outputs)} where {sorted(members)} were active.")
-    for agent in members:
-        now = answer(now, _expected(now, agent, outputs[agent]), recorded)
-    return now
+    for agent in members[:-1]:
+        now = answer(now, _expected(now, agent, outputs[agent]), _never)
+    last = _expected(now, members[-1], outputs[members[-1]])
+    _check_results(now, outputs, results)
+    return answer(now, last, recorded)
+
+
+def _check_results(now: Snapshot, outputs: Outputs, results: Results) -> None:
+    """The results must be those of the calls that the outputs ask for, round by round; none less and none more."""
+    fed: Results = {}
+    while calls := now.game.calls(now.state, outputs, fed):
+        counts = {a: len(found) for a, found in fed.items()}
+        counts |= {a: counts.get(a, 0) + len(asked) for a, asked in calls.items()}
+        if short := [a for a, count in counts.items() if a not in results or len(results[a]) < count]:
+            raise BadSnapshot(f"the log lacks results of tool calls of {short}.")
+        fed = {a: results[a][:count] for a, count in counts.items()}
+    if fed != results:
+        raise BadSnapshot(f"the log holds results of {sorted(results)} beyond the calls that were made.")
 
 
 def _expected(now: Snapshot, agent: str, reply: JSON) -> str:
     if agent != now.selection or not isinstance(reply, str):
         raise BadSnapshot(f"the snapshot holds {type(reply).__name__} of {agent!r} for a reply of {now.selection!r}.")
+    if clean(reply) != reply:
+        raise BadSnapshot(f"the snapshot's reply of {agent!r} holds lone surrogates, which no reply has.")
     return reply
 
 
@@ -206,4 +254,10 @@ def _plain(results: Results) -> JSON:
 
 
 def _results(record: dict[str, JSON]) -> Results:
-    return {a: tuple(ToolResult(outcome=r["outcome"], value=r["value"]) for r in rows) for a, rows in record.items()}
+    return {a: tuple(map(_result, rows)) for a, rows in record.items()}
+
+
+def _result(record: dict[str, JSON]) -> ToolResult:
+    if not isinstance(record["outcome"], str):
+        raise BadSnapshot(f"a result's outcome is {record['outcome']!r}; a text was expected.")
+    return ToolResult(outcome=record["outcome"], value=record["value"])

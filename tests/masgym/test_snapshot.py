@@ -3,6 +3,7 @@
 import json
 import pickle
 import timeit
+from dataclasses import replace
 
 import gymnasium
 import pytest
@@ -14,7 +15,7 @@ import masgym
 from masgym.errors import BadSnapshot
 from masgym.game import Game
 from masgym.snapshot import Snapshot, answer, start
-from masgym.tasks import content_hash
+from masgym.tasks import content_hash, split_of
 from masgym.types import ToolCall, ToolResult, value
 
 GAME = Game(domain=Line(), workflow=Duo())
@@ -158,6 +159,7 @@ def played() -> str:
     return made.snapshot().to_json()
 
 
+RESULT = {"outcome": "ok", "value": None}
 TAMPERINGS = {
     "another format": (lambda r: r.update(format=2), "format 2; this version reads format 1"),
     "no format": (lambda r: r.pop("format"), "format None"),
@@ -175,6 +177,24 @@ TAMPERINGS = {
     "pending of somebody else": (lambda r: r.update(pending={"actor_0": "+"}), "'actor_0'"),
     "pending that is complete": (lambda r: r["pending"].update(tool_1="+"), "belong into the log"),
     "agents that left too soon": (lambda r: r.update(left=1), "only after the game is over"),
+    "agents that came": (lambda r: r.update(left=-1), "left is -1"),
+    "agents that left by half": (lambda r: r.update(left=True), "left is True"),
+    "a log that is no list": (lambda r: r.update(log={}), "log is dict"),
+    "format true": (lambda r: r.update(format=True), "format True"),
+    "results of nobody": (lambda r: r["log"][0].__setitem__(1, {"nobody": [RESULT]}), "beyond the calls"),
+    "results not asked for": (lambda r: r["log"][0].__setitem__(1, {"tool_0": [RESULT]}), "beyond the calls"),
+    "no results, but an entry": (lambda r: r["log"][0].__setitem__(1, {"tool_0": []}), "beyond the calls"),
+    "an index that is text": (lambda r: r["task"].update(index="abc"), "index is 'abc'"),
+    "an index below 0": (lambda r: r["task"].update(index=-5), "index is -5"),
+    "a seed that is true": (lambda r: r["task"].update(seed=True), "seed is True"),
+    "a seed below 0": (lambda r: r["task"].update(seed=-1), "seed is -1"),
+    "params null": (lambda r: r["task"].update(params=None), "params is None"),
+    "params a list": (lambda r: r["task"].update(params=[1]), r"params is \[1\]"),
+    "a level that is none": (lambda r: r["task"].update(level=None), "level is None"),
+    "an optimum that is text": (lambda r: r["task"].update(optimum="3"), "optimum is '3'"),
+    "a split of other content": (lambda r: r["task"].update(split="test"), "of split 'train' by its content"),
+    "a reply with lone surrogates": (lambda r: r["log"][0][0].update(tool_0="\ud800"), "lone surrogates"),
+    "pending with lone surrogates": (lambda r: r["pending"].update(tool_0="\udfff"), "lone surrogates"),
     "results that are none": (lambda r: r["log"][0].__setitem__(1, {"tool_0": [3]}), "cannot be replayed"),
 }
 
@@ -187,7 +207,7 @@ def test_tampered_text_is_refused(kind: str) -> None:
         Snapshot.from_json(changed(played(), change), GAME)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "null", "{", "\ud800", '{"format": "1"}'])
+@pytest.mark.parametrize("text", ["", "[]", "null", "{", "\ud800", '{"format": "1"}', "[" * 100_000])
 def test_what_is_no_snapshot_is_refused(text: str) -> None:
     with pytest.raises(BadSnapshot):
         Snapshot.from_json(text, GAME)
@@ -197,6 +217,7 @@ def test_content_with_its_hash_made_right_must_still_be_a_task_of_the_domain() -
     def change(record) -> None:
         record["task"]["content"].pop("goal")
         record["task"]["content_hash"] = content_hash(record["task"]["content"])
+        record["task"]["split"] = split_of(record["task"]["content_hash"])
 
     with pytest.raises(BadSnapshot, match="cannot be replayed: KeyError"):
         Snapshot.from_json(changed(played(), change), GAME)
@@ -226,3 +247,18 @@ def test_results_are_in_the_snapshot_so_restoring_runs_no_tool() -> None:
         now = answer(now, "+", run)
     assert Snapshot.from_json(now.to_json(), game) == now
     assert now.state.world[1] == now.state.world[0] + 2
+    for change, says in (
+        (lambda r: r["tool_0"].append(RESULT), "beyond the calls"),
+        (lambda r: r.update(actor_0=r["tool_0"]), "beyond the calls"),
+        (lambda r: r.pop("tool_0"), "lacks results of tool calls of .'tool_0'"),
+        (lambda r: r["tool_0"][0].update(outcome=5), "outcome is 5"),
+    ):
+        with pytest.raises(BadSnapshot, match=says):
+            Snapshot.from_json(changed(now.to_json(), lambda r, change=change: change(r["log"][0][1])), game)
+
+
+def test_a_line_of_a_file_may_say_which_split_it_is_in() -> None:
+    task = GAME.domain.tasks.get("train", 0)
+    listed = replace(task, params={"file": "set.jsonl", "sha256": "0"}, split="test")
+    now = start(GAME, listed)
+    assert Snapshot.from_json(now.to_json(), GAME) == now
