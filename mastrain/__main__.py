@@ -1,6 +1,7 @@
 """`python -m mastrain env=sokoban`: Hydra's command line over `configs/`."""
 
 import difflib
+import itertools
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -11,6 +12,7 @@ import hydra
 from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
@@ -90,13 +92,27 @@ def check_resume(overrides: Sequence[str]) -> None:
         raise BadValue(f"resume goes on with the run's own config and takes nothing else; got {' '.join(overrides)}.")
 
 
+def jobs(overrides: Sequence[str]) -> list[tuple[str, ...]]:
+    """Overrides with sweeps (`env=sokoban,plan_path`) -> the overrides of every job."""
+    try:
+        parsed = OverridesParser.create().parse_overrides(list(overrides))
+    except HydraException as error:
+        raise MasgymError(" ".join(str(error).split())) from error
+    choices = [
+        [f"{o.get_key_element()}={v}" for v in o.sweep_string_iterator()] if o.is_sweep_override() else [o.input_line]
+        for o in parsed
+    ]
+    return list(itertools.product(*cast(list[list[str]], choices)))
+
+
 def cli() -> None:
     arguments = sys.argv[1:]
     overrides = [word for word in arguments if not word.startswith("-")]
-    if not {"-m", "--multirun", "--help", "-h", "--hydra-help"} & set(arguments):
+    if not {"--help", "-h", "--hydra-help"} & set(arguments):
         try:
             check_resume(overrides)
-            parse(compose_run(overrides))
+            for one in jobs(overrides) if {"-m", "--multirun"} & set(arguments) else [tuple(overrides)]:
+                check_names(parse(compose_run(one)))
         except MasgymError as error:
             sys.exit(_complain(error))
         GlobalHydra.instance().clear()

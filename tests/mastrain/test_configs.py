@@ -8,7 +8,7 @@ import pytest
 
 from masgym.errors import BadValue, MasgymError, UnknownName
 from mastrain import algorithms
-from mastrain.__main__ import check_resume, compose_run
+from mastrain.__main__ import check_resume, compose_run, jobs
 from mastrain.config import parse
 from mastrain.games import check_names, make_game
 from mastrain.paths import configs_dir
@@ -147,6 +147,17 @@ def test_the_command_line_answers_a_mistake_with_one_line_and_status_2():
     assert done.returncode == 2
     assert done.stderr.strip().count("\n") == 0
     assert "sokoban" in done.stderr
+
+
+def test_every_job_of_a_sweep_is_checked_before_the_first_starts():
+    assert jobs(["env=sokoban,plan_path", "seed=1,2", "train.steps=3"]) == [
+        (env, seed, "train.steps=3") for env in ("env=sokoban", "env=plan_path") for seed in ("seed=1", "seed=2")
+    ]
+    command = [sys.executable, "-m", "mastrain", "-m", "env=sokoban,foo"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.strip().count("\n") == 0
+    assert "'foo'" in done.stderr
 
 
 def test_help_is_readable():
