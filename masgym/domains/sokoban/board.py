@@ -11,6 +11,7 @@ from masgym.types import value
 
 FLOOR = "-"  # printed; a space is read as well
 _SYMBOLS = "#- .$*@+"
+LONGEST_SIDE = 64  # cells; floods take time that grows with the square of the board
 MOST_BOXES = 10  # the assignment of boxes to goals (solver.py) takes 2 ** boxes steps
 
 
@@ -92,6 +93,8 @@ def play(position: Position, moves: str) -> tuple[Position, str]:
 
 def fault(rows: Sequence[str]) -> tuple[int, str] | None:
     """Why `rows` are no level, with the index of the row at fault (0 for the level as a whole); None if they are."""
+    if max(len(rows), len(rows[0])) > LONGEST_SIDE:
+        return 0, f"the level is {len(rows[0])} x {len(rows)}; at most {LONGEST_SIDE} x {LONGEST_SIDE} is supported"
     for index, row in enumerate(rows):
         if len(row) != len(rows[0]):
             return index, f"the row has {len(row)} symbols, the first one {len(rows[0])}; rows must be equally long"

@@ -1,6 +1,8 @@
 """Boxoban level files: what is read, and what is refused with file and line."""
 
 import itertools
+import json
+import time
 
 import pytest
 
@@ -74,6 +76,33 @@ def test_floor_that_nobody_can_reach_becomes_wall():
 def test_faults_name_file_and_line(tmp_path, text, line, reason):
     with pytest.raises(BadFile, match=rf"levels\.txt, line {line}: .*{reason}"):
         Sokoban(file=write(tmp_path, text))
+
+
+@pytest.mark.parametrize("shape", [(3, 5000), (5000, 3), (65, 5), (5, 65), (3, 1_000_000)])
+@pytest.mark.parametrize("name", ["levels.txt", "levels.jsonl"])
+def test_a_board_that_is_too_large_is_refused_at_once(tmp_path, shape, name):
+    rows = corridor(*shape)
+    path = tmp_path / name
+    path.write_text("\n".join(rows) if name.endswith("txt") else json.dumps({"board": rows}))
+    started = time.perf_counter()
+    with pytest.raises(BadFile, match=r"levels.*at most 64 x 64"):
+        Sokoban(file=str(path))
+    assert time.perf_counter() - started < 5
+
+
+def test_the_largest_board_is_read_in_time(tmp_path):
+    started = time.perf_counter()
+    Sokoban(file=write(tmp_path, "\n".join(corridor(64, 64))))
+    assert time.perf_counter() - started < 30
+
+
+def corridor(height, width):
+    """An empty board with a box and its goal in the first row inside, or in the first column."""
+    rows = [list("#" * width), *(list("#" + "-" * (width - 2) + "#") for _ in range(height - 2)), list("#" * width)]
+    for place, symbol in enumerate("@$.", start=1):
+        row, column = (1, place) if width > 4 else (place, 1)
+        rows[row][column] = symbol
+    return ["".join(row) for row in rows]
 
 
 @pytest.mark.parametrize(
