@@ -3,16 +3,18 @@
 Blank lines are skipped; equal ones are one.
 """
 
+import ast
 import json
+import warnings
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from masgym.domains.code.problem import problem_of
+from masgym.domains.code.problem import Problem, problem_of
 from masgym.errors import BadFile, BadValue, UnknownName
-from masgym.paths import data_file
+from masgym.paths import bytes_of, data_file
 from masgym.tasks import Instance, Listed, listed
 from masgym.types import JSON
 
@@ -28,11 +30,7 @@ def load(file: str, level: str | None = None) -> Listed:
 
     Raises BadFile, which names file, line and field, and UnknownName for a level that the file does not hold.
     """
-    path = data_file("code", file)
-    try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise BadFile(f"the task file {file!r} cannot be read: {error}.") from error
+    raw = bytes_of(file, "task file", partial(data_file, "code"))
     return _listed(file, sha256(raw).hexdigest(), raw, level)
 
 
@@ -86,7 +84,28 @@ def instance_of(row: Mapping[str, JSON], where: str) -> Instance:
     if not isinstance(level, str) or not level:
         raise BadFile(f"{where}, field 'level': {level!r} instead of a text that is not empty.")
     try:
-        problem_of(content)
+        _check_programs(problem_of(content))
     except BadValue as error:
         raise BadFile(f"{where}, {error}") from error
     return listed(content, level, row, where)
+
+
+def _check_programs(problem: Problem) -> None:
+    """Raises BadValue where prelude or reference is no Python, or the reference binds no entry point. They are not run:
+    what else a program does wrong shows when it is."""
+    _bound("prelude", problem.prelude)
+    bound = _bound("reference", problem.reference)
+    if problem.reference and problem.form == "function" and not {problem.entry_point, "Solution"} & bound:
+        raise BadValue(f"field 'reference': it defines no {problem.entry_point!r}, nor a class `Solution`.")
+
+
+def _bound(field: str, program: str) -> set[str]:
+    """The names that a program binds anywhere."""
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            nodes = list(ast.walk(ast.parse(program)))
+    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+        raise BadValue(f"field {field!r}: it is no Python program: {error}.") from error
+    named = {n.name for n in nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)}
+    imported = {n.asname or n.name for n in nodes if isinstance(n, ast.alias)}
+    return named | imported | {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}

@@ -19,23 +19,21 @@ from typing import Any
 
 from masgym.domains.math.answers import box, read
 from masgym.errors import BadFile
+from masgym.paths import bytes_of
 from masgym.tasks import Instance, Listed, listed
 from masgym.types import JSON
 
 
 def load(file: str) -> Listed:
     """The problems of `file`, a path. Raises BadFile, which names line and field."""
-    try:
-        raw = Path(file).read_bytes()
-    except OSError as error:
-        raise BadFile(f"the task file {file!r} cannot be read: {error}.") from error
+    raw = bytes_of(file, "task file")
     return _read(file, sha256(raw).hexdigest(), raw)
 
 
 @lru_cache(maxsize=8)
 def _read(file: str, digest: str, raw: bytes) -> Listed:
     try:
-        lines = raw.decode("utf-8-sig").splitlines()
+        lines = raw.decode("utf-8-sig").split("\n")  # JSON may hold the other characters that end lines
     except UnicodeDecodeError as error:
         raise BadFile(f"{file} is no UTF-8 text: {error}.") from error
     rows = {line: f"{file}, line {number}" for number, line in reversed([*enumerate(lines, start=1)]) if line.strip()}
@@ -48,7 +46,7 @@ def _read(file: str, digest: str, raw: bytes) -> Listed:
 def _instance(line: str, where: str) -> Instance:
     try:
         row: Any = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadFile(f"{where}: no JSON object: {error}.") from error
     if not isinstance(row, dict):
         raise BadFile(f"{where}: {type(row).__name__} instead of a JSON object.")

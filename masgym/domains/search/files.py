@@ -16,6 +16,7 @@ from typing import Any
 
 from masgym.domains.search.grammar import Said, parse
 from masgym.errors import BadFile
+from masgym.paths import bytes_of
 from masgym.tasks import Instance, Listed, listed
 from masgym.tools.retrieval import Shared, jsonl
 from masgym.types import JSON
@@ -23,11 +24,7 @@ from masgym.types import JSON
 
 def load(file: str) -> Listed:
     """The questions of `file`. Raises BadFile, which names file, line and field."""
-    try:
-        digest = sha256(Path(file).read_bytes()).hexdigest()
-    except (OSError, ValueError) as error:
-        raise BadFile(f"the questions file {file!r} cannot be read: {error}.") from error
-    return _LISTED.get((file, digest))
+    return _LISTED.get((file, sha256(bytes_of(file, "questions file")).hexdigest()))
 
 
 def _read(key: tuple[str, str]) -> Listed:

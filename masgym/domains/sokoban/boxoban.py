@@ -21,6 +21,7 @@ from masgym.domains.sokoban.board import FLOOR, fault, parse, text_rows
 from masgym.domains.sokoban.generator import difficulty, generate
 from masgym.domains.sokoban.solver import estimate, fewest_moves, is_small
 from masgym.errors import BadFile, UnsolvableTask
+from masgym.paths import bytes_of
 from masgym.rng import keyed
 from masgym.tasks import Instance, Listed, listed
 from masgym.types import JSON
@@ -33,11 +34,7 @@ _SHIPPED = (_PACKAGE / "_data" / "sokoban", _PACKAGE.parent / "envs_data" / "sok
 
 def load(file: str) -> Listed:
     """The levels of `file`, a path or the name of a shipped file, as tasks. BadFile when it is no such file."""
-    path = find_file(file)
-    try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise BadFile(f"the level file {file!r} cannot be read: {error}.") from error
+    raw = bytes_of(file, "level file", find_file)
     return _read(file, sha256(raw).hexdigest(), raw)
 
 

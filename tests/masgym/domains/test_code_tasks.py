@@ -258,6 +258,12 @@ class TestFiles:
             ({"time_limit": 0}, "field 'time_limit': 0"),
             ({"time_limit": True}, "field 'time_limit': True"),
             ({"check": {"program": "x"}}, "field 'check'"),
+            ({"prelude": "\0"}, "field 'prelude': it is no Python program"),
+            ({"prelude": "import"}, "field 'prelude': it is no Python program"),
+            ({"reference": "def f(x: return"}, "field 'reference': it is no Python program"),
+            ({"reference": "\0"}, "field 'reference': it is no Python program"),
+            ({"reference": "(" * 10_000}, "field 'reference': it is no Python program"),
+            ({"reference": "x"}, "field 'reference': it defines no "),
             ({"form": "stdin"}, "field 'gold': {'args': [1], 'expected': 1} instead of"),
         ],
     )

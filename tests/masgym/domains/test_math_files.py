@@ -82,7 +82,9 @@ def test_a_changed_file_is_read_again(tmp_path):
     ("line", "says"),
     [
         ("{", "line 2: no JSON object"),
+        ("[" * 100_000, "line 2: no JSON object"),
         ("[1]", "line 2: list instead"),
+        ('{"question": "x", "answer": "5\\u001b[31m"}', "line 2, field 'answer': .*cannot be the content"),
         ('{"answer": "7"}', "line 2, field 'question': None"),
         ('{"question": " ", "answer": "7"}', "line 2, field 'question': ' '"),
         ('{"question": "x"}', "line 2, field 'answer': None"),
@@ -97,6 +99,19 @@ def test_a_changed_file_is_read_again(tmp_path):
 def test_errors_name_file_line_and_field(tmp_path, line, says):
     with pytest.raises(BadFile, match=rf"tasks\.jsonl, {says}"):
         Math(file=write(tmp_path, json.dumps(ROWS[0]), line))
+
+
+def test_only_newlines_end_lines(tmp_path):
+    rows = [{**ROWS[0], "question": "one\u2028two\x85three"}, ROWS[1]]
+    file = write(tmp_path, *(json.dumps(row, ensure_ascii=False) + "\r" for row in rows))
+    assert len(tasks_of(load(file))) == 2
+
+
+@pytest.mark.parametrize("file", ["\0", "a\0b", 5, True, b"x", ["x"]])
+@pytest.mark.parametrize("domain", ["math", "code", "sokoban", "search"])
+def test_what_is_no_name_of_a_file(domain, file):
+    with pytest.raises(BadFile, match=r"cannot be read|a path was expected"):
+        masgym.game(domain, file=file)
 
 
 def test_no_file_no_text_no_task(tmp_path):
