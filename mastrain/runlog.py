@@ -4,10 +4,13 @@
 their own.
 """
 
+import fcntl
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast
 
 import yaml
 from torch.utils.tensorboard import SummaryWriter
@@ -15,16 +18,17 @@ from torch.utils.tensorboard import SummaryWriter
 from masgym.errors import BadFile, BadValue
 from masgym.types import JSON
 
-CONFIG, METRICS, TIMINGS = "config.yaml", "metrics.jsonl", "timings.jsonl"
+CONFIG, METRICS, TIMINGS, LOCK = "config.yaml", "metrics.jsonl", "timings.jsonl", ".lock"
 
 
 def create(folder: Path, config: Mapping[str, JSON]) -> None:
     """A fresh run folder with its resolved config. Raises BadValue where that cannot be."""
-    if (folder / CONFIG).exists():
-        raise BadValue(f"{folder} holds a run already; go on with resume={folder}, or choose another run_dir.")
     try:
+        _check_unused(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / CONFIG).write_text(yaml.safe_dump(dict(config), sort_keys=False))
+        with lock(folder):
+            _check_unused(folder)  # another process may have been faster
+            write_whole(folder / CONFIG, yaml.safe_dump(dict(config), sort_keys=False))
     except OSError as error:
         raise BadValue(f"the run folder {folder} cannot be written ({error.strerror}); choose run_dir=...") from error
 
@@ -36,51 +40,143 @@ def read_config(folder: Path) -> dict[str, Any]:
         raise BadFile(f"{folder} is no run folder: it has no {CONFIG}.")
     try:
         config = yaml.safe_load(path.read_text())
-    except yaml.YAMLError as error:
-        raise BadFile(f"{path} is no YAML: {error}") from error
+    except (yaml.YAMLError, OSError, ValueError, RecursionError) as error:  # ValueError: no UTF-8
+        raise BadFile(f"{path} is no YAML: {error}. Put a copy of it back, or start the run anew.") from error
     if not isinstance(config, dict):
         raise BadFile(f"{path} holds a {type(config).__name__}; a mapping was expected.")
-    return config
+    return cast(dict[str, Any], config)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """The file has the old content or the new one, never a part."""
+    making = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        making.write_text(text)
+        os.replace(making, path)
+    finally:
+        making.unlink(missing_ok=True)
+
+
+def lock(folder: Path) -> IO[str]:
+    """Keep what is returned open for as long as the folder is this process's own; it is freed when closed or when the
+    process ends, however it ends. Raises BadValue where another process has it."""
+    try:
+        file = (folder / LOCK).open("a")
+    except OSError as error:
+        raise BadValue(f"the run folder {folder} cannot be written ({error.strerror}).") from error
+    try:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # unlike flock's, not handed down to forked children
+    except OSError as error:
+        file.close()
+        if isinstance(error, BlockingIOError | PermissionError):
+            raise BadValue(
+                f"this run is in use by another process ({folder}); wait for its end, or choose another run_dir."
+            ) from error
+        raise BadValue(f"{folder / LOCK} cannot be locked ({error.strerror}); choose a run_dir elsewhere.") from error
+    return file
 
 
 class RunLog:
-    """Appends. On resuming after step s, what was logged beyond s is cut off, so that it is not there twice."""
+    """Appends. On resuming after step s, what was logged beyond s is cut off, so that it is not there twice.
+
+    The folder is locked until `close`. Raises BadValue where another process has it, BadFile where the metrics of the
+    steps up to s are not all there.
+    """
 
     def __init__(self, folder: Path, after_step: int) -> None:
         self.folder = folder
-        for name in (METRICS, TIMINGS):
-            _cut(folder / name, after_step)
-        self._board = SummaryWriter(str(folder / "tensorboard"), purge_step=after_step + 1)
+        self._lock = lock(folder)
+        kept = {name: _rows_up_to(folder / name, after_step) for name in (METRICS, TIMINGS)}
+        _check_complete(folder / METRICS, [step for step, _ in kept[METRICS]], after_step)
+        with _writing(folder):
+            for name, rows in kept.items():
+                if (folder / name).exists():
+                    write_whole(folder / name, "".join(f"{line}\n" for _, line in rows))
+            self._board = SummaryWriter(str(folder / "tensorboard"), purge_step=after_step + 1)
 
     def metrics(self, step: int, metrics: Mapping[str, float]) -> None:
         self._append(METRICS, {"step": step, **metrics})
-        for name, number in metrics.items():
-            self._board.add_scalar(name, number, step)
-        self._board.flush()
+        with _writing(self.folder / "tensorboard"):
+            for name, number in metrics.items():
+                self._board.add_scalar(name, number, step)
+            self._board.flush()
 
     def timings(self, step: int, seconds: Mapping[str, float]) -> None:
         self._append(TIMINGS, {"step": step, **{name: round(s, 4) for name, s in seconds.items()}})
 
     def report(self, name: str, reports: Mapping[str, JSON]) -> None:
-        (self.folder / name).write_text(json.dumps(reports, indent=2) + "\n")
+        with _writing(self.folder / name):
+            write_whole(self.folder / name, json.dumps(reports, indent=2) + "\n")
 
     def close(self) -> None:
         self._board.close()
+        self._lock.close()
 
     def _append(self, name: str, row: Mapping[str, JSON]) -> None:
-        with (self.folder / name).open("a") as out:
+        with _writing(self.folder / name), (self.folder / name).open("a") as out:
             out.write(json.dumps(row) + "\n")
 
 
-def _cut(path: Path, after_step: int) -> None:
-    if not path.exists():
-        return
-    kept = [line for line in path.read_text().splitlines() if _step_of(line) <= after_step]
-    path.write_text("".join(line + "\n" for line in kept))
-
-
-def _step_of(line: str) -> float:
+@contextmanager
+def _writing(path: Path) -> Generator[None]:
     try:
-        return json.loads(line)["step"]
-    except (ValueError, KeyError, TypeError):
-        return float("inf")  # the half-written last line of a killed run
+        yield
+    except OSError as error:
+        raise BadFile(
+            f"{path} cannot be written ({error.strerror or error}); make room or mend the permissions, then resume "
+            "from the last checkpoint."
+        ) from error
+
+
+def _check_unused(folder: Path) -> None:
+    if (folder / CONFIG).exists():
+        raise BadValue(f"{folder} holds a run already; go on with resume={folder}, or choose another run_dir.")
+    for name in (METRICS, "checkpoints"):
+        if (folder / name).exists():
+            raise BadValue(f"{folder} holds the {name} of another run, without its {CONFIG}; choose another run_dir.")
+
+
+def _rows_up_to(path: Path, last: int) -> list[tuple[int, str]]:
+    """(step, line) of each step up to `last`; none where there is no file. Raises BadFile."""
+    if not path.exists():
+        return []
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except OSError as error:
+        raise BadFile(f"{path} cannot be read ({error.strerror}); {_MEND}") from error
+    *whole, rest = lines  # the rest is empty, or the half-written line of a killed run
+    rows = [_row(path, number, line) for number, line in enumerate(whole, 1)]
+    if rest:
+        with suppress(BadFile):
+            rows.append(_row(path, len(lines), rest))
+    return [(step, line) for step, line in rows if step <= last]
+
+
+def _row(path: Path, number: int, line: bytes) -> tuple[int, str]:
+    try:
+        text = line.decode()
+        step = json.loads(text)["step"]
+        if type(step) is not int or step < 1:
+            raise ValueError(f"step is {step!r}")
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise BadFile(
+            f'{path}, line {number}: {error!r}; expected {{"step": a whole number from 1, ...}}; {_MEND}'
+        ) from error
+    return step, text
+
+
+_MEND = "put a copy of the file back, or start the run anew."
+
+
+def _check_complete(path: Path, steps: list[int], last: int) -> None:
+    """Every step once, in order. Raises BadFile: the checkpoint is of step `last`, and the log must be, too."""
+    if steps == list(range(1, last + 1)):
+        return
+    missing = sorted({*range(1, last + 1)} - {*steps})
+    if not missing:
+        raise BadFile(f"{path} does not hold every step once and in order; {_MEND}")
+    named = ", ".join(map(str, missing[:10])) + (f" and {len(missing) - 10} more" if len(missing) > 10 else "")
+    raise BadFile(
+        f"{path} lacks step {named}, and the newest checkpoint is of step {last}; put a copy of the file back, remove "
+        f"the checkpoints after step {missing[0] - 1}, or start the run anew."
+    )

@@ -1,0 +1,169 @@
+"""The run folder's files: whole or not there, owned by one process, and never silently incomplete."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from masgym.errors import BadFile, BadValue
+from mastrain import runlog
+from mastrain.runlog import CONFIG, METRICS, TIMINGS, RunLog
+
+HOLD = """
+import sys
+from pathlib import Path
+from mastrain import runlog
+try:
+    kept = runlog.lock(Path(sys.argv[1]))
+except runlog.BadValue as error:
+    sys.exit(str(error))
+print("locked", flush=True)
+sys.stdin.readline()
+"""
+
+
+def write(folder, steps, name=METRICS):
+    (folder / name).write_text("".join(json.dumps({"step": step, "x": 0.5}) + "\n" for step in steps))
+
+
+def other_process(folder):
+    command = [sys.executable, "-c", HOLD, str(folder)]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+
+
+def test_a_resumed_log_goes_on_after_the_checkpoint(tmp_path):
+    write(tmp_path, range(1, 6))
+    with (tmp_path / METRICS).open("a") as out:
+        out.write('{"step": 6, "ha')
+    log = RunLog(tmp_path, 3)
+    log.metrics(4, {"x": 1.0})
+    log.close()
+    rows = [json.loads(line) for line in (tmp_path / METRICS).read_text().splitlines()]
+    assert [(row["step"], row["x"]) for row in rows] == [(1, 0.5), (2, 0.5), (3, 0.5), (4, 1.0)]
+
+
+def test_a_last_line_without_its_newline_counts(tmp_path):
+    (tmp_path / METRICS).write_text('{"step": 1}\n{"step": 2}')
+    RunLog(tmp_path, 2).close()
+    assert (tmp_path / METRICS).read_text() == '{"step": 1}\n{"step": 2}\n'
+
+
+@pytest.mark.parametrize(
+    ("steps", "told"),
+    [
+        ([], "lacks step 1, 2, 3, 4,"),
+        ([1, 2], "lacks step 3, 4,.*after step 2"),
+        ([1, 3, 4], "lacks step 2,.*after step 1"),
+        ([1, 2, 3, 3, 4], "every step once"),
+        ([1, 2, 4, 3], "in order"),
+    ],
+)
+def test_metrics_short_of_the_checkpoint(tmp_path, steps, told):
+    write(tmp_path, steps)
+    before = (tmp_path / METRICS).read_bytes()
+    with pytest.raises(BadFile, match=told):
+        RunLog(tmp_path, 4)
+    assert (tmp_path / METRICS).read_bytes() == before
+
+
+def test_deleted_metrics_are_told_and_deleted_timings_are_not_needed(tmp_path):
+    with pytest.raises(BadFile, match=r"lacks step 1, .* and 5 more"):
+        RunLog(tmp_path, 15)
+    write(tmp_path, [1, 2])
+    RunLog(tmp_path, 2).close()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b"\xff\xfe", b'{"step": "x"}', b'{"step": null}', b'{"step": true}', b"[]", b"3", b"{}", b"", b"[" * 99_999],
+)
+@pytest.mark.parametrize("name", [METRICS, TIMINGS])
+def test_a_line_that_is_no_row(tmp_path, name, line):
+    write(tmp_path, [1, 2])
+    write(tmp_path, [1, 2], TIMINGS)
+    data = (tmp_path / name).read_bytes().replace(b"\n", b"\n" + line + b"\n", 1)
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(BadFile, match=rf"{name}, line 2: "):
+        RunLog(tmp_path, 2)
+    assert (tmp_path / name).read_bytes() == data
+
+
+def test_metrics_that_are_a_folder(tmp_path):
+    (tmp_path / METRICS).mkdir()
+    with pytest.raises(BadFile, match="cannot be read"):
+        RunLog(tmp_path, 0)
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"\x00\x01", b"[1]", b"a: [", b"", b"[" * 99_999])
+def test_a_config_that_is_none(tmp_path, content):
+    (tmp_path / CONFIG).write_bytes(content)
+    with pytest.raises(BadFile, match=CONFIG):
+        runlog.read_config(tmp_path)
+
+
+@pytest.mark.parametrize("left", ["checkpoints/step_000009", "checkpoints", METRICS])
+def test_remains_of_another_run_are_not_taken_over(tmp_path, left):
+    (tmp_path / left).mkdir(parents=True)
+    with pytest.raises(BadValue, match="of another run"):
+        runlog.create(tmp_path, {"seed": 0})
+    assert not (tmp_path / CONFIG).exists()
+
+
+def test_of_two_that_create_one_wins(tmp_path, monkeypatch):
+    """The other looked before the config was there."""
+    locked = runlog.lock
+
+    def lock(folder):
+        monkeypatch.undo()
+        runlog.create(folder, {"seed": 0})
+        return locked(folder)
+
+    monkeypatch.setattr(runlog, "lock", lock)
+    with pytest.raises(BadValue, match="holds a run already"):
+        runlog.create(tmp_path, {"seed": 1})
+    assert runlog.read_config(tmp_path) == {"seed": 0}
+
+
+def test_a_folder_that_is_a_file(tmp_path):
+    (tmp_path / "run").write_text("")
+    with pytest.raises(BadValue, match="cannot be written"):
+        runlog.create(tmp_path / "run", {})
+
+
+@pytest.mark.parametrize(
+    "write_it", [lambda log: log.report("before.json", {"a": 2}), lambda log: RunLog(log.folder, 1)]
+)
+def test_a_write_that_fails_half_way_leaves_the_old_file(tmp_path, monkeypatch, write_it):
+    write(tmp_path, [1, 2])
+    log = RunLog(tmp_path, 2)
+    log.report("before.json", {"a": 1})
+    before = {name: (tmp_path / name).read_bytes() for name in (METRICS, "before.json")}
+
+    def half(path, text):
+        with path.open("w") as out:
+            out.write(text[: len(text) // 2])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(runlog.Path, "write_text", half)
+    with pytest.raises(BadFile, match=r"cannot be written .No space left"):
+        write_it(log)
+    assert {name: (tmp_path / name).read_bytes() for name in before} == before
+    assert not [name for name in os.listdir(tmp_path) if name.endswith(str(os.getpid()))]
+
+
+def test_a_second_process_is_told(tmp_path):
+    log = RunLog(tmp_path, 0)
+    other = other_process(tmp_path)
+    assert other.wait(60) == 1
+    assert "in use by another process" in other.stderr.read()
+    log.close()
+    other = other_process(tmp_path)
+    assert other.stdout.readline() == "locked\n"
+    with pytest.raises(BadValue, match="in use by another process"):
+        RunLog(tmp_path, 0)
+    other.kill()  # however it ends, the folder is free again
+    other.wait(60)
+    RunLog(tmp_path, 0).close()
