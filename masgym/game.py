@@ -9,9 +9,11 @@ Division of labour is K = 1, co-evolution K > 1; nothing here knows the differen
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from functools import reduce
+from math import inf
 from operator import or_
+from sys import float_info
 from typing import Any, Protocol
 
 from masgym.errors import BadValue, UnknownName
@@ -164,8 +166,14 @@ class Game:
     outcome_only: bool = False  # local terms off, team = final outcome only
 
     def __post_init__(self) -> None:
-        if self.T < 1:
-            raise BadValue(f"T is {self.T}; an episode takes at least 1 turn.")
+        """Raises BadValue and UnknownName for fields that no game can have."""
+        for name, part in (("domain", self.domain), ("workflow", self.workflow)):
+            if not is_dataclass(part) or isinstance(part, type):
+                raise BadValue(f"{name} is {part!r}; an instance of a frozen dataclass was expected (masgym.game).")
+        _check(self, "T", int, 1, inf)
+        for name in ("alpha", "malformed"):
+            _check(self, name, int | float, -float_info.max, float_info.max)
+        _check(self, "outcome_only", bool, False, True)
         if self.style not in ("full", "compact"):
             raise UnknownName("style", self.style, ("full", "compact"))
         if self.malformed > 0:
@@ -314,6 +322,15 @@ class Game:
         weights = (self.workflow if slot in _WORKFLOWS_OWN else self.domain).weights(slot)
         local = {} if self.outcome_only else {name: w * effect.terms.get(name, 0.0) for name, w in weights.items()}
         return RewardTerms(local=local, malformed=self.malformed if effect.malformed else 0.0)
+
+
+def _check(game: Game, name: str, kind: Any, least: float, most: float) -> None:
+    """Raises BadValue for a field of another kind or range; nan is in none."""
+    given: Any = getattr(game, name)
+    if not isinstance(given, kind) or (isinstance(given, bool) and kind is not bool) or not least <= given <= most:
+        wanted = "True or False" if kind is bool else f"a number, finite{' and whole' if kind is int else ''}"
+        at_least = f", at least {least}" if kind is int else ""
+        raise BadValue(f"{name} is {given!r}; {wanted}{at_least} was expected.")
 
 
 def _world_after(state: State, commit: Effect | None, effects: Mapping[str, Effect]) -> World:

@@ -8,7 +8,7 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from masgym.errors import BadValue, UnknownName
+from masgym.errors import BadValue, MasgymError, UnknownName
 from masgym.faces import OrderEnforcing, Parallel, RawAEC, Single, aec
 from masgym.faces.catalogue import enter
 from masgym.game import Domain, Game, Workflow
@@ -169,10 +169,10 @@ def _domain(name: str, turns: int, level: str | None, given: dict[str, JSON]) ->
             raise UnknownName(f"option of {name}", option, (*known, *_OPTIONS))
     preset = {"turns": turns} if "turns" in known else {}
     if level is not None:
-        if level not in spec.levels():
+        if not isinstance(level, str) or level not in spec.levels():  # pyright: ignore[reportUnnecessaryIsInstance]
             raise UnknownName(f"level of {name}", level, spec.levels())
         preset |= spec.levels()[level]
-    return spec.load()(**{**preset, **given})
+    return _made(spec, {**preset, **given})
 
 
 def _with_tasks(name: str, tasks: str | Path, given: dict[str, JSON]) -> dict[str, JSON]:
@@ -185,22 +185,34 @@ def _with_tasks(name: str, tasks: str | Path, given: dict[str, JSON]) -> dict[st
 
 def make_workflow(name: str, **arguments: JSON) -> Workflow:
     """The workflow of that name. Raises UnknownName for a name or an argument that does not exist."""
-    made = _find(_WORKFLOWS, "workflow", name).load()
-    known = [f.name for f in fields(made)]
+    spec = _find(_WORKFLOWS, "workflow", name)
+    known = [f.name for f in fields(spec.load())]
     for argument in arguments:
         if argument not in known:
             raise UnknownName(f"argument of workflow {name}", argument, known)
-    return made(**arguments)
+    return _made(spec, arguments)
+
+
+def _made(spec: Spec, arguments: Mapping[str, JSON]) -> Any:
+    """The instance. What the class does not check by itself comes out as BadValue too, which names the class."""
+    try:
+        return spec.load()(**arguments)
+    except MasgymError:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise BadValue(
+            f"{spec.name} cannot be made with {dict(arguments)!r}: {type(error).__name__}: {error}."
+        ) from error
 
 
 def _find(specs: Mapping[str, Spec], kind: str, name: str) -> Spec:
-    if name not in specs:
+    if not isinstance(name, str) or name not in specs:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise UnknownName(kind, name, specs)
     return specs[name]
 
 
 def _register(specs: dict[str, Spec], kind: str, name: str, entry: Entry) -> None:
-    if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name):
+    if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise BadValue(f"{name!r} is no name for a {kind}: lower-case words joined by '_' are.")
     spec, old = Spec(name=name, entry=entry), specs.get(name)
     if old and (old.module, old.attribute) != (spec.module, spec.attribute):

@@ -1,7 +1,9 @@
 """What the three faces share: task choice, observations, infos, rendering, snapshots. Each face only translates."""
 
+from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from operator import index
+from typing import Any, SupportsIndex
 
 from masgym.errors import BadSnapshot, BadValue, UnknownName
 from masgym.faces.spaces import UnicodeText, observation_space
@@ -69,7 +71,9 @@ class Face:
     def close(self) -> None:
         """There is nothing to release."""
 
-    def _begin(self, seed: int | None, options: dict[str, Any] | None) -> None:
+    def _begin(self, seed: int | None, options: Any) -> None:
+        if options is not None and not isinstance(options, Mapping):
+            raise BadValue(f"options is {options!r}; a mapping, which may hold 'task' and 'split', was expected.")
         self._set(start(self.game, self._choose(seed, options or {})))
         self._show()
 
@@ -92,7 +96,7 @@ class Face:
     def _transition(self, game: Game, state: State, outputs: Outputs) -> Transition:
         return step_sync(game, state, outputs, default_driver().run)
 
-    def _choose(self, seed: int | None, options: dict[str, Any]) -> Task:
+    def _choose(self, seed: int | None, options: Mapping[str, Any]) -> Task:
         """`options`: "task" (a Task, or an index) and "split"; other keys are not ours and are ignored.
 
         Without them the seed is an index into split `train` (modulo a finite set's size); without a seed the next.
@@ -103,8 +107,8 @@ class Face:
         if split not in SPLITS:
             raise UnknownName("split", split, SPLITS)
         if chosen is not None:
-            return source.get(split, int(chosen))
-        self._index = self._index + 1 if seed is None else int(seed)
+            return source.get(split, _whole("options['task']", chosen))
+        self._index = self._index + 1 if seed is None else _whole("seed", seed)
         size = source.size(split)
         return source.get(split, self._index % size if size else self._index)
 
@@ -155,6 +159,13 @@ def plausible(game: Game, agent: str) -> tuple[str, ...]:
     size = source.size("train")
     states = [game.initial(source.get("train", i)) for i in range(4 if size is None else min(4, size))]
     return tuple(dict.fromkeys(reply for state in states for reply in game.legal(state, agent)))
+
+
+def _whole(name: str, given: Any) -> int:
+    """`given` as an int: numpy's are as good."""
+    if isinstance(given, bool) or not isinstance(given, SupportsIndex) or index(given) < 0:
+        raise BadValue(f"{name} is {given!r}; a whole number of at least 0 was expected.")
+    return index(given)
 
 
 def reward_terms(transition: Transition | None, agent: str) -> dict[str, JSON]:

@@ -28,8 +28,8 @@ class Single(Face, gymnasium.Env[Obs, str]):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Obs, dict[str, JSON]]:
         """`seed` selects the task; `options` may hold "task" and "split" (`Face`)."""
-        gymnasium.Env.reset(self, seed=seed)
         self._begin(seed, options)
+        gymnasium.Env.reset(self, seed=None if seed is None else int(seed))
         return self._observation(self.agent), self._info(self.agent)
 
     def step(self, action: str) -> tuple[Obs, float, bool, bool, dict[str, JSON]]:

@@ -5,6 +5,7 @@ from collections import defaultdict
 from functools import partial
 
 import gymnasium
+import numpy as np
 import pytest
 from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 from toy import Line
@@ -15,6 +16,7 @@ from masgym.agents.random import random_reply
 from masgym.errors import BadFile, BadValue, UnknownName
 from masgym.faces.spaces import UnicodeText
 from masgym.game import Game
+from masgym.registry import single_env
 from masgym.rng import keyed
 from masgym.tags import clean
 from masgym.tasks import Listed
@@ -208,6 +210,23 @@ def test_parallel_needs_the_active_set_and_ignores_the_others() -> None:
         env.step(dict.fromkeys(env.agents, "++++"))
     with pytest.raises(ValueError, match="over"):
         env.step({})
+
+
+@pytest.mark.parametrize("seed", ["x", 1.5, True, [1], -1])
+@pytest.mark.parametrize("make", [masgym.make, masgym.parallel_env, single_env])
+def test_a_seed_is_a_whole_number(make, seed) -> None:
+    env = make("line", "solo")
+    with pytest.raises(BadValue, match="seed is"):
+        env.reset(seed=seed)
+    env.reset(seed=np.int64(3))
+    assert env.unwrapped.snapshot().state.task.index == 3
+
+
+@pytest.mark.parametrize("options", ["x", 5, ["task"], {"task": [1]}, {"task": 1.7}, {"task": "1"}, {"task": True}])
+@pytest.mark.parametrize("make", [masgym.make, masgym.parallel_env, single_env])
+def test_options_are_a_mapping_and_their_task_a_number(make, options) -> None:
+    with pytest.raises(BadValue, match="options"):
+        make("line", "solo").reset(options=options)
 
 
 def test_a_parallel_step_is_made_whole_or_not_at_all() -> None:

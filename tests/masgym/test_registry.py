@@ -1,5 +1,6 @@
 """Names, equal games from every maker, errors that list what exists, a light import."""
 
+import math
 import subprocess
 import sys
 
@@ -72,6 +73,44 @@ def test_an_unknown_name_lists_what_exists(arguments: tuple, listed: str) -> Non
     *names, options = arguments if isinstance(arguments[-1], dict) else (*arguments, {})
     with pytest.raises(masgym.UnknownName, match=listed):
         masgym.make(*names, **options)
+
+
+WRONG = [
+    ([], {}, masgym.UnknownName, "unknown domain"),
+    (5, {}, masgym.UnknownName, "unknown domain"),
+    ("line", {"workflow": 5}, masgym.BadValue, "workflow is 5"),
+    ("line", {"workflow": Solo}, masgym.BadValue, "workflow is <class"),
+    ("line", {"workflow": None}, masgym.BadValue, "workflow is None"),
+    ("line", {"level": ["x"]}, masgym.UnknownName, "unknown level"),
+    *(("line", {"T": value}, masgym.BadValue, "T is") for value in ("8", 1.5, True, None, math.nan, 0)),
+    *(
+        ("line", {name: value}, masgym.BadValue, f"{name} is")
+        for name in ("alpha", "malformed")
+        for value in ("1", None, math.nan, math.inf, -math.inf, True, 10**400, [1])
+    ),
+    *(("line", {"outcome_only": value}, masgym.BadValue, "outcome_only is") for value in ("yes", 1, None)),
+    *(("sokoban", {"walls": value}, masgym.BadValue, "walls is") for value in ("x", None, math.nan, True)),
+    *(("plan_path", {"size": value}, masgym.BadValue, "size is") for value in (10**6, 1.5, "8")),
+    *(("plan_path", {"wall_ratio": value}, masgym.BadValue, "wall_ratio is") for value in ("x", False, math.nan)),
+    *(("math", {"seed": value}, masgym.BadValue, "seed is") for value in ("x", 1.5, None)),
+    *(("math", {"families": value}, masgym.BadValue, "families is") for value in (5, {"gcd": 1}, None)),
+    ("math", {"families": [["x"]]}, masgym.UnknownName, "unknown family"),
+    ("code", {"file": "tasks.jsonl", "difficulty": ["x"]}, masgym.BadValue, "code cannot be made with"),
+]
+
+
+@pytest.mark.parametrize(("name", "options", "error", "says"), WRONG)
+def test_arguments_of_another_kind_are_refused_by_name(name, options, error, says) -> None:
+    with pytest.raises(error, match=f"^{says}"):
+        masgym.make(name, **options)
+
+
+def test_names_that_are_none_are_refused() -> None:
+    for name in ([], 5, None):
+        with pytest.raises(masgym.UnknownName):
+            masgym.list_levels(name)
+        with pytest.raises(masgym.BadValue, match="is no name"):
+            masgym.register_domain(name, "toy:Line")
 
 
 def test_every_maker_gives_an_equal_game() -> None:

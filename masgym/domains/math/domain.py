@@ -68,8 +68,9 @@ class Math:
     def __post_init__(self) -> None:
         """Raises UnknownName or BadValue for arguments that do not exist, BadFile for a file that cannot be read."""
         object.__setattr__(self, "families", _checked_families(self.families))
-        if isinstance(self.seed, bool) or not 0 <= self.seed < 2**63:
-            raise BadValue(f"seed is {self.seed!r}; a whole number of at least 0 was expected.")
+        seed: Any = self.seed
+        if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**63:
+            raise BadValue(f"seed is {seed!r}; a whole number of at least 0 was expected.")
         if self.file is not None:
             taskfile.load(self.file)
 
@@ -200,9 +201,9 @@ def _known(slot: Slot) -> Slot:
 
 
 def _checked_families(given: Any) -> tuple[str, ...]:
-    if isinstance(given, str) or not given:
+    if not isinstance(given, list | tuple) or not given:
         raise BadValue(f"families is {given!r}; a list of names was expected, of: {', '.join(FAMILIES)}.")
     for name in given:
-        if name not in FAMILIES:
+        if not isinstance(name, str) or name not in FAMILIES:
             raise UnknownName("family of math", name, FAMILIES)
     return tuple(given)

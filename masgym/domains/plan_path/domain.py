@@ -18,6 +18,7 @@ _WEIGHTS: Mapping[str, Mapping[str, float]] = {
     "draft": _ACT,
     "tool": {"format": 0.1, "runs": 0.1, "potential": 0.8},
 }
+_LARGEST = 100  # rows and columns
 _RULES = (
     "A grid shows free cells '.', walls '#', the agent '@' and its goal 'G'. Each move takes the agent one cell up, "
     "down, left or right. It cannot enter a wall or leave the grid: the first move that tries to ends the list, and "
@@ -47,6 +48,8 @@ class PlanPath:
     def __post_init__(self) -> None:
         for name, least in (("size", 2), ("min_path", 1), ("moves_per_turn", 1), ("turns", 1), ("seed", 0)):
             _check_whole(name, getattr(self, name), least)
+        if self.size > _LARGEST:
+            raise BadValue(f"size is {self.size}; at most {_LARGEST} was expected.")
         _check_share("wall_ratio", self.wall_ratio)
         if self.min_path > self.max_path:
             raise BadValue(
@@ -175,5 +178,5 @@ def _check_whole(name: str, given: object, least: int) -> None:
 
 
 def _check_share(name: str, given: object) -> None:
-    if not isinstance(given, int | float) or not 0 <= given < 1:
+    if not isinstance(given, int | float) or isinstance(given, bool) or not 0 <= given < 1:
         raise BadValue(f"{name} is {given!r}; a number in [0, 1) was expected.")

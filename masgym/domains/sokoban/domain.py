@@ -75,8 +75,9 @@ class Sokoban:
         """Raises BadValue for arguments that no level can meet, BadFile for a file that is no level file."""
         for name, (least, most) in _RANGES.items():
             _check_whole(name, getattr(self, name), least, most)
-        if not 0 <= self.walls <= 0.5:
-            raise BadValue(f"walls is {self.walls}; a probability between 0 and 0.5 was expected.")
+        walls: Any = self.walls
+        if not isinstance(walls, int | float) or isinstance(walls, bool) or not 0 <= walls <= 0.5:
+            raise BadValue(f"walls is {walls!r}; a probability between 0 and 0.5 was expected.")
         room = round((self.size - 2) ** 2 * (1 - self.walls))
         if 3 * self.boxes > room:
             raise BadValue(f"{self.boxes} boxes do not fit: size {self.size} with walls {self.walls} has {room} cells.")
