@@ -1,6 +1,11 @@
-"""Messages <-> token ids: the only place. What was sampled is kept as ids and never comes through here again."""
+"""Messages <-> token ids: the only place. What was sampled is kept as ids and never comes through here again.
 
+What a message says is never a control token: a program that prints `<|im_end|>` must not end its message.
+"""
+
+import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from jinja2.exceptions import TemplateError
@@ -16,9 +21,23 @@ if TYPE_CHECKING:
 def encode(tokenizer: "PreTrainedTokenizerBase", agent: str, messages: Sequence[Message]) -> Prompt:
     """What `agent` is asked, as the ids that its model was taught to answer after. Raises BadValue for a tokenizer
     without a chat template."""
-    text = render(tokenizer, messages)
+    text = render(tokenizer, [Message(role=m.role, content=defused(tokenizer, m.content)) for m in messages])
     ids: list[int] = tokenizer.encode(text, add_special_tokens=False)  # the template has written its own
     return Prompt(agent=agent, messages=tuple(messages), ids=tuple(ids))
+
+
+def defused(tokenizer: "PreTrainedTokenizerBase", content: str) -> str:
+    """`content` with a space after the first character of all that the tokenizer would read as a special token."""
+    added = (str(token.content) for token in tokenizer.added_tokens_decoder.values() if token.special)
+    special = _any_of(frozenset({*tokenizer.all_special_tokens, *added}))
+    return special.sub(lambda found: f"{found[0][0]} {found[0][1:]}", content)
+
+
+@lru_cache(maxsize=64)
+def _any_of(tokens: frozenset[str]) -> re.Pattern[str]:
+    """Matches the longest of `tokens`; in any case, as some tokenizers change it before they look for them."""
+    longest_first = sorted((token for token in tokens if token), key=lambda token: (-len(token), token))
+    return re.compile("|".join(map(re.escape, longest_first)) or r"(?!)", re.IGNORECASE)
 
 
 def decode(tokenizer: "PreTrainedTokenizerBase", ids: Sequence[int]) -> str:
