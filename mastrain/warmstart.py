@@ -52,13 +52,14 @@ def warm_start(
     settings: WarmstartConfig,
     say: Callable[[str], None] = lambda line: None,
 ) -> None:
-    """Fills every policy's model, in place. Equal models get equal weights, from the cache or taught now."""
+    """Fills every policy's model, in place. Equal models get equal weights, from the cache or taught now, once."""
+    taught: dict[Path, Weights] = {}
     for policy, model in models.items():
         path = cache_folder() / f"warmstart-{fingerprint(game, model, settings)}.safetensors"
-        weights = _read(path, say)
+        weights = taught[path] if path in taught else _read(path, say)
         if weights is None:
-            weights = teach(game, model, tokenizers[policy], settings, say)
-            _write(path, weights)
+            weights = taught[path] = teach(game, model, tokenizers[policy], settings, say)
+            _write(path, weights, say)
         model.load_state_dict(weights)
 
 
@@ -184,9 +185,9 @@ def _digest_of(weights: Mapping[str, Tensor]) -> str:
 
 def _read(path: Path, say: Callable[[str], None]) -> Weights | None:
     """The cached weights, or None where there are none, or not those that were written."""
-    if not path.exists():
-        return None
     try:
+        if not path.exists():
+            return None
         with safe_open(path, "pt") as file:
             weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
             written = (file.metadata() or {}).get("sha256")
@@ -200,9 +201,13 @@ def _read(path: Path, say: Callable[[str], None]) -> Weights | None:
     return weights
 
 
-def _write(path: Path, weights: Weights) -> None:
-    """Whole or not at all: to a file beside it, then renamed."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.name, suffix=".tmp", delete=False) as file:
-        file.write(save(weights, {"sha256": _digest_of(weights)}))
-    os.replace(file.name, path)
+def _write(path: Path, weights: Weights, say: Callable[[str], None]) -> None:
+    """Whole or not at all: to a file beside it, then renamed. A cache that cannot be written is said, no more."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=path.name) as folder:
+            making = Path(folder) / path.name
+            making.write_bytes(save(weights, {"sha256": _digest_of(weights)}))
+            os.replace(making, path)
+    except OSError as error:
+        say(f"supervised start: not kept for the next run, the cache cannot be written ({error}); set MASGYM_CACHE")

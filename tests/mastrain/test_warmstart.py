@@ -171,3 +171,13 @@ def test_the_fingerprint_reads_the_sources(monkeypatch):
 def test_rewards_do_not_shape_the_start():
     other = masgym.game("sokoban", style="compact", alpha=2.0, malformed=-1.0, outcome_only=True)
     assert fingerprint(other, tiny(), SETTINGS) == fingerprint(GAME, tiny(), SETTINGS)
+
+
+@pytest.mark.parametrize("unusable", ["file", "below a file"])
+def test_a_cache_that_cannot_be_written_is_said_and_equal_models_are_taught_once(tmp_path, monkeypatch, unusable):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("MASGYM_CACHE", str(tmp_path / "file" / ("x" if unusable != "file" else "")))
+    models, said = start({"a": tiny(), "b": tiny()}, dataclasses.replace(SETTINGS, steps=1))
+    assert equal(models["a"].state_dict(), models["b"].state_dict())
+    assert sum("making" in line for line in said) == 1
+    assert sum("cache cannot be written" in line for line in said) == 1
