@@ -104,7 +104,7 @@ def _mutated(reply: str) -> tuple[str, ...]:
 def _some_states(game: Game, task: Task) -> list[State]:
     """The first two events, and one in the middle of a random play."""
     states = [state for state, _, _ in walk(game, task, players(game, task)["random"])]
-    return [*states[:2], *states[len(states) // 2 :][:1]]
+    return [states[i] for i in sorted({0, 1, len(states) // 2}) if i < len(states)]
 
 
 def _transcript(game: Game, task: Task, player: Any) -> list[tuple[Transition, list[str]]]:
