@@ -11,7 +11,7 @@ import torch
 from rich.console import Console
 from transformers.utils.logging import disable_progress_bar
 
-from masgym.errors import MasgymError
+from masgym.errors import BadFile, MasgymError
 from masgym.report import Report, from_json, table, to_json
 from mastrain import checkpoint, runlog
 from mastrain.assemble import assemble
@@ -70,7 +70,7 @@ def _run(config: RunConfig, folder: Path, interrupt: Interrupt, console: Console
     console.print(f"[bold]{run.game.name}[/bold], policies {dict(run.policies)}, run folder {folder}")
     with Progress(console, settings.steps, done) as progress:
         if before_file.exists():
-            before = {name: from_json(report) for name, report in json.loads(before_file.read_text()).items()}
+            before = _read_reports(before_file)
         else:
             progress.stage("evaluating before training")
             before = evaluate_run(run, settings.eval_tasks)
@@ -95,6 +95,13 @@ def _run(config: RunConfig, folder: Path, interrupt: Interrupt, console: Console
     ):
         console.print(f"{what:>16}: {where}")
     return 0
+
+
+def _read_reports(path: Path) -> dict[str, Report]:
+    try:
+        return {name: from_json(report) for name, report in json.loads(path.read_text()).items()}
+    except (ValueError, AttributeError) as error:  # a BadFile of from_json is a ValueError too
+        raise BadFile(f"{path} holds no reports ({error}); remove it, and resume evaluates anew.") from error
 
 
 def _rows(before: Mapping[str, Report], after: Mapping[str, Report]) -> dict[str, Report]:

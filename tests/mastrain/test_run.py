@@ -219,6 +219,12 @@ def test_resuming_what_is_no_run(tmp_path, broken):
 def test_a_checkpoint_of_another_model_is_refused(tmp_path):
     folder = tmp_path / "run"
     assert start(folder, "train.steps=2") == 0
+    before = (folder / "before.json").read_text()
+    for damaged in ("{", "[]", '{"sampled": 1}'):
+        (folder / "before.json").write_text(damaged)
+        with pytest.raises(BadFile, match="holds no reports"):
+            resume(folder)
+    (folder / "before.json").write_text(before)
     text = (folder / runlog.CONFIG).read_text()
     (folder / runlog.CONFIG).write_text(text.replace("hidden: 32", "hidden: 64"))
     with pytest.raises(BadValue, match="models"):
