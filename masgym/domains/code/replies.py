@@ -12,6 +12,7 @@ Reasons never quote the reply: they go to shared memory, which holds no raw text
 
 import ast
 import re
+import warnings
 from typing import Any
 
 from masgym.domains.code.harness import encode
@@ -68,7 +69,7 @@ def read_tests(reply: str, problem: Problem, most: int) -> tuple[Case, ...] | Ma
     if len(text) > LONGEST_TESTS:
         return Malformed(reason=f"its tests have {len(text)} characters; at most {LONGEST_TESTS} are read")
     try:
-        statements = ast.parse(text).body
+        statements = _parsed(text)
         found = [_test(statement, problem.form, problem.entry_point) for statement in statements]
     except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
         return Malformed(reason=f"it is no list of tests {_form(problem)}")
@@ -107,6 +108,13 @@ def _block(reply: str) -> str | Malformed:
         return Malformed(reason="the reply was empty")
     found = program_of(reply)
     return reply.strip() if found is None else found
+
+
+def _parsed(text: str) -> list[ast.stmt]:
+    """Without the warnings that Python has for odd literals: a filter may raise them, and a model's text is data."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text).body
 
 
 def _test(statement: ast.stmt, form: Form, entry_point: str) -> Case:

@@ -223,6 +223,10 @@ class TestTester:
         assert made.terms == pytest.approx({"valid": 1, "mutants": mutants})
         assert (made.done, made.malformed) == (False, False)
 
+    @pytest.mark.filterwarnings("error")
+    def test_an_odd_literal_is_read_as_any_other_whatever_warnings_do(self):
+        assert effect("tool", r"f('\p') == 19").terms == {"valid": 1, "mutants": 0}
+
     def test_what_a_test_is_worth_is_not_shown(self):
         right, wrong = effect("tool", "f(9) == 19"), effect("tool", "f(9) == 20")
         assert right.note == "offers tests:\nf(9) == 19"
