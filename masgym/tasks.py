@@ -4,7 +4,7 @@ task may say which one it is in, and is then in no other."""
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -46,6 +46,17 @@ def content_hash(content: Mapping[str, JSON]) -> str:
 
 def split_of(digest: str) -> Split:
     return _BUCKETS[int(digest[:8], 16) % len(_BUCKETS)]
+
+
+def object_of(line: str, where: str) -> dict[str, JSON]:
+    """The JSON object on a line of a file. Raises BadFile, which names `where`."""
+    try:
+        row: Any = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise BadFile(f"{where}: no JSON object: {error}.") from error
+    if not isinstance(row, dict):
+        raise BadFile(f"{where}: {type(row).__name__} instead of a JSON object.")
+    return cast(dict[str, JSON], row)
 
 
 def listed(content: Mapping[str, JSON], level: str, row: Mapping[str, JSON], where: str) -> Instance:

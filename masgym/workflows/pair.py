@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 
-from masgym.errors import BadValue
 from masgym.types import Effect, Entry, Slot, State, value
 from masgym.workflows.memory import this_turn
+from masgym.workflows.unjudged import Unjudged
 
 
 @value
-class Pair:
+class Pair(Unjudged):
     """{tool} then {act}"""
 
     @property
@@ -34,18 +34,6 @@ class Pair:
         return (
             f"You are the {titles['act']} of a team of two. What you reply is done; the {titles['tool']} only advises."
         )
-
-    def effect(self, state: State, agent: str, reply: str) -> Effect:
-        raise BadValue("pair has no judge and no route slot.")
-
-    def weights(self, slot: Slot) -> Mapping[str, float]:
-        raise BadValue("pair has no judge and no route slot.")
-
-    def legal(self, state: State, agent: str) -> tuple[str, ...]:
-        raise BadValue("pair has no judge and no route slot.")
-
-    def oracle(self, state: State, agent: str) -> str:
-        raise BadValue("pair has no judge and no route slot.")
 
     def advance(self, state: State, effects: Mapping[str, Effect], last_turn: bool) -> tuple[Effect | None, int | None]:
         if state.phase == 0:

@@ -10,12 +10,11 @@ from collections.abc import Mapping
 from functools import lru_cache, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from masgym.domains.code.problem import Problem, problem_of
 from masgym.errors import BadFile, BadValue, UnknownName
 from masgym.paths import bytes_of, data_file
-from masgym.tasks import Instance, Listed, listed
+from masgym.tasks import Instance, Listed, listed, object_of
 from masgym.types import JSON
 
 SHIPPED = "tasks.jsonl"  # in envs_data/code
@@ -36,10 +35,11 @@ def load(file: str, level: str | None = None) -> Listed:
 
 def instances(text: str, file: str) -> list[Instance]:
     """Every task of `text`; `file` is named in errors."""
-    found = {line: number for number, line in reversed([*enumerate(text.split("\n"), start=1)]) if line.strip()}
+    lines = reversed([*enumerate(text.split("\n"), start=1)])
+    found = {line: f"{file}, line {number}" for number, line in lines if line.strip()}
     if not found:
         raise BadFile(f"{file} holds no task; a JSON object a line was expected.")
-    return [_instance(line, f"{file}, line {number}") for line, number in reversed(found.items())]
+    return [instance_of(object_of(line, where), where) for line, where in reversed(found.items())]
 
 
 def line_of(made: Instance) -> str:
@@ -65,16 +65,6 @@ def _read(file: str, raw: bytes) -> tuple[Instance, ...]:
         return tuple(instances(raw.decode("utf-8-sig"), file))
     except UnicodeDecodeError as error:
         raise BadFile(f"{file} is no UTF-8 text: {error}.") from error
-
-
-def _instance(line: str, where: str) -> Instance:
-    try:
-        row: Any = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise BadFile(f"{where}: no JSON object: {error}.") from error
-    if not isinstance(row, dict):
-        raise BadFile(f"{where}: {type(row).__name__} instead of a JSON object.")
-    return instance_of(row, where)
 
 
 def instance_of(row: Mapping[str, JSON], where: str) -> Instance:

@@ -10,17 +10,15 @@ split, content_hash   optional: see `masgym.tasks.listed`
 Other fields are left alone. Blank lines are skipped; equal lines are one task.
 """
 
-import json
 from collections.abc import Mapping
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from masgym.domains.math.answers import box, read
 from masgym.errors import BadFile
 from masgym.paths import bytes_of
-from masgym.tasks import Instance, Listed, listed
+from masgym.tasks import Instance, Listed, listed, object_of
 from masgym.types import JSON
 
 
@@ -39,18 +37,8 @@ def _read(file: str, digest: str, raw: bytes) -> Listed:
     rows = {line: f"{file}, line {number}" for number, line in reversed([*enumerate(lines, start=1)]) if line.strip()}
     if not rows:
         raise BadFile(f"{file} holds no task; a JSON object a line was expected.")
-    made = [_instance(line, where) for line, where in reversed(rows.items())]
+    made = [instance_of(object_of(line, where), where) for line, where in reversed(rows.items())]
     return Listed("math", {"file": Path(file).name, "sha256": digest}, made)
-
-
-def _instance(line: str, where: str) -> Instance:
-    try:
-        row: Any = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise BadFile(f"{where}: no JSON object: {error}.") from error
-    if not isinstance(row, dict):
-        raise BadFile(f"{where}: {type(row).__name__} instead of a JSON object.")
-    return instance_of(row, where)
 
 
 def instance_of(row: Mapping[str, JSON], where: str) -> Instance:

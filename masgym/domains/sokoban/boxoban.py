@@ -9,7 +9,6 @@ The shipped file was made by
         > envs_data/sokoban/boxoban_style.txt
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -21,15 +20,12 @@ from masgym.domains.sokoban.board import FLOOR, fault, parse, text_rows
 from masgym.domains.sokoban.generator import difficulty, generate
 from masgym.domains.sokoban.solver import estimate, fewest_moves, is_small
 from masgym.errors import BadFile, UnsolvableTask
-from masgym.paths import bytes_of
+from masgym.paths import bytes_of, data_file
 from masgym.rng import keyed
-from masgym.tasks import Instance, Listed, listed
+from masgym.tasks import Instance, Listed, listed, object_of
 from masgym.types import JSON
 
 Rows: TypeAlias = Sequence[str]
-
-_PACKAGE = Path(__file__).resolve().parents[2]
-_SHIPPED = (_PACKAGE / "_data" / "sokoban", _PACKAGE.parent / "envs_data" / "sokoban")  # installed, checkout
 
 
 def load(file: str) -> Listed:
@@ -55,7 +51,7 @@ def listed_instances(text: str, file: str) -> list[Instance]:
     lines = [(line, f"{file}, line {number}") for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
     if not lines:
         raise BadFile(f'{file} holds no level; {{"board": [row, ...]}} was expected on each line.')
-    return [instance_of(_object(line, where), where) for line, where in lines]
+    return [instance_of(object_of(line, where), where) for line, where in lines]
 
 
 def instance_of(row: Mapping[str, JSON], where: str) -> Instance:
@@ -93,7 +89,7 @@ def _generated(number: int) -> Rows:
 
 def find_file(file: str) -> Path:
     """`file` as a path, else the shipped file of that name, else the path as it came."""
-    return next((path for path in (Path(file), *(folder / file for folder in _SHIPPED)) if path.is_file()), Path(file))
+    return data_file("sokoban", file)
 
 
 @lru_cache(maxsize=32)
@@ -104,16 +100,6 @@ def _read(file: str, digest: str, raw: bytes) -> Listed:
         raise BadFile(f"{file} is no text file: {error}.") from error
     made = listed_instances(text, file) if file.endswith(".jsonl") else instances(text, file)
     return Listed("sokoban", {"file": Path(file).name, "sha256": digest}, made)
-
-
-def _object(line: str, where: str) -> dict[str, JSON]:
-    try:
-        row: Any = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise BadFile(f"{where}: no JSON object: {error}.") from error
-    if not isinstance(row, dict):
-        raise BadFile(f"{where}: {type(row).__name__} instead of a JSON object.")
-    return row
 
 
 def blocks(text: str) -> Iterator[tuple[int, list[str]]]:
