@@ -41,10 +41,6 @@ class Run:
     identity: Mapping[str, JSON]
 
 
-def sampling_of(config: RunConfig) -> Sampling:
-    return Sampling(temperature=config.algo.temperature, max_new_tokens=config.model.max_new_tokens)
-
-
 def assemble(config: RunConfig, folder: Path, say: Callable[[str], None], fresh: bool = True) -> Run:
     """Build all parts. `fresh`: models get their supervised start; else a checkpoint will fill them."""
     game = make_game(config)
@@ -67,7 +63,7 @@ def assemble(config: RunConfig, folder: Path, say: Callable[[str], None], fresh:
         engine=engine,
         policies=policies,
         encode=encode,
-        sampling=sampling_of(config),
+        sampling=Sampling(temperature=config.algo.temperature, max_new_tokens=config.model.max_new_tokens),
         run_calls=default_driver(),
     )
     return Run(

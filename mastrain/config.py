@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get
 
 from masgym.errors import BadValue, UnknownName
 from masgym.types import JSON, Style, value
+from mastrain.types import Credit
 
 T = TypeVar("T")
 
@@ -123,8 +124,8 @@ class AlgoConfig:
     alpha: float  # weight of the team term (Eq. 3); env.alpha follows it
     branches: int
     greedy_fraction: float
-    credit: Literal["immediate", "turn", "episode"]  # of events in which somebody acts
-    advice_credit: Literal["immediate", "turn", "episode"]  # of all others
+    credit: Credit  # of events in which somebody acts
+    advice_credit: Credit  # of all others
     stop_hopeless: bool  # end a training episode where its task is lost (a dead position)
     normalise: bool  # divide advantages by the group's standard deviation
     drop_zero_variance: bool

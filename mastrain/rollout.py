@@ -7,16 +7,13 @@ import hashlib
 import json
 from asyncio import gather
 from collections.abc import Callable, Mapping
-from typing import Literal
 
 from masgym.game import Game, role_of
 from masgym.rng import Key, keyed
 from masgym.tools.driver import RunCalls, step
 from masgym.types import Observation, State, Task, Transition, value
 from mastrain.engines.base import Engine, Request, SamplingFailed
-from mastrain.types import Candidate, Completion, Episode, Event, Prompt, Sampling
-
-Credit = Literal["immediate", "turn", "episode"]
+from mastrain.types import Candidate, Completion, Credit, Episode, Event, Prompt, Sampling
 
 
 @value

@@ -21,11 +21,11 @@ from time import perf_counter
 from masgym.errors import BadValue
 from masgym.evaluate import evaluate
 from masgym.game import role_of
-from masgym.report import EpisodeRecord, Report, summarise
+from masgym.report import Report, summarise
 from masgym.types import Split, Task
 from mastrain import checkpoint
 from mastrain.algorithms import groups_of, rows_of, split
-from mastrain.assemble import Run, sampling_of
+from mastrain.assemble import Run
 from mastrain.batch import Batch, micro_batches, pad
 from mastrain.engines.base import run as run_loop
 from mastrain.measure import average, of_episodes, of_groups
@@ -141,15 +141,14 @@ def evaluate_run(
     tasks: int,
     split: Split = "test",
     greedy: Sequence[bool] = (False, True),
-    on_episode: Callable[[EpisodeRecord], None] = lambda record: None,
 ) -> dict[str, Report]:
     """ "sampled" (temperature 1) and "greedy" reports on held-out tasks: one candidate a turn, no search."""
     reports: dict[str, Report] = {}
     for is_greedy in greedy:
-        sampling = replace(sampling_of(run.config), temperature=1.0, greedy=is_greedy)
+        sampling = replace(run.team.sampling, temperature=1.0, greedy=is_greedy)
         player = EnginePlayer(engine=run.engine, policies=run.policies, encode=run.team.encode, sampling=sampling)
         key = (run.config.seed, "evaluate", split)
-        played = evaluate(run.game, {"*": player}, tasks=tasks, split=split, key=key, on_episode=on_episode)
+        played = evaluate(run.game, {"*": player}, tasks=tasks, split=split, key=key)
         reports["greedy" if is_greedy else "sampled"] = summarise(run_loop(played, run.engine))
     return reports
 

@@ -5,10 +5,12 @@ Event -actions-> Action -group key-> Group -advantage-> Row -pad-> Batch (`mastr
 """
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from masgym.rng import Key, digest
 from masgym.types import Message, State, Task, Transition, value
+
+Credit: TypeAlias = Literal["immediate", "turn", "episode"]  # how far a candidate is played before it is scored
 
 
 @value
