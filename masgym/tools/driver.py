@@ -9,7 +9,7 @@ from masgym.game import Game
 from masgym.tools.math_verify import math_verify
 from masgym.tools.python import Python
 from masgym.tools.retrieval import search
-from masgym.tools.sandbox import Backend
+from masgym.tools.sandbox import Sandbox, backend_name
 from masgym.types import JSON, Calls, Outputs, Results, State, ToolCall, ToolResult, Transition, value
 
 Tool: TypeAlias = Callable[[JSON], ToolResult]  # arguments -> result; may block, may run in a thread
@@ -45,9 +45,18 @@ class Driver:
         return self.tools[name]
 
 
-def default_driver(sandbox: Backend = "bubblewrap") -> Driver:
-    """All tools that this installation has. `sandbox` is where programs run: "unsafe" isolates nothing."""
-    return Driver(tools={"math_verify": math_verify, "python": Python(backend=sandbox), "search": search})
+def default_driver(sandbox: Sandbox = "auto") -> Driver:
+    """All tools that this installation has. `sandbox` is where programs run: "unsafe" isolates nothing.
+
+    Raises UnknownName for another one.
+    """
+    python = Python(backend=backend_name(sandbox))
+    return Driver(tools={"math_verify": math_verify, "python": python, "search": search})
+
+
+def sandbox_of(run: RunCalls) -> str:
+    """Where the programs that `run` is given run, for reports; "unknown" where it does not say."""
+    return run.sandbox if isinstance(run, Driver) else "unknown"
 
 
 async def step(game: Game, state: State, outputs: Outputs, run: RunCalls) -> Transition:

@@ -23,12 +23,28 @@ import signal
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
+from masgym.errors import UnknownName
 from masgym.tools.launch import BACKENDS, STARTED, Backend, Limits, launch
 from masgym.tools.process import Ended
 from masgym.types import JSON, value
 
-__all__ = ["BACKENDS", "Answer", "Backend", "Limits", "Outcome", "Ran", "run_calls", "run_program", "same"]
+__all__ = [
+    "Answer",
+    "BACKENDS",
+    "Backend",
+    "Limits",
+    "Outcome",
+    "Ran",
+    "SANDBOXES",
+    "Sandbox",
+    "backend_name",
+    "run_calls",
+    "run_program",
+    "same",
+]
 
+Sandbox: TypeAlias = Literal["auto", "bubblewrap", "unsafe"]  # what may be asked for
+SANDBOXES: tuple[Sandbox, ...] = ("auto", *BACKENDS)
 Outcome: TypeAlias = Literal["ok", "exception", "timeout", "memory", "output limit", "killed"]
 
 _SHOWN = 200  # most characters of an error
@@ -52,6 +68,16 @@ class Answer:
     outcome: Outcome
     value: JSON  # None unless "ok"; tuples have become lists
     error: str
+
+
+def backend_name(asked: str = "auto") -> Backend:
+    """The backend that runs the programs, as reports name it. "auto" is one that isolates: never "unsafe".
+
+    Starts nothing. Raises UnknownName.
+    """
+    if asked not in SANDBOXES:
+        raise UnknownName("sandbox", asked, SANDBOXES)
+    return "unsafe" if asked == "unsafe" else "bubblewrap"
 
 
 def run_program(

@@ -10,9 +10,9 @@ import pytest
 from masgym import Snapshot, game
 from masgym.errors import BadValue, UnknownName
 from masgym.snapshot import answer, start
-from masgym.tools.driver import Driver, default_driver, step, step_sync
+from masgym.tools.driver import Driver, default_driver, sandbox_of, step, step_sync
 from masgym.tools.python import Python, function_call, program_call
-from masgym.tools.sandbox import Limits
+from masgym.tools.sandbox import Limits, backend_name
 from masgym.types import ToolCall, ToolResult
 
 PROGRAM = "```python\nprint('R')\nprint('D L U R')\n```"
@@ -71,10 +71,17 @@ def test_arguments_that_do_not_exist_are_the_caller_s_error() -> None:
         Python()({"program": "", "limits": {"cpu": 0}})
 
 
+async def nothing(calls):
+    return {}
+
+
 def test_where_programs_run_can_be_recorded() -> None:
-    assert default_driver().sandbox == "bubblewrap"
-    assert default_driver("unsafe").sandbox == "unsafe"
+    assert default_driver().sandbox == default_driver("auto").sandbox == backend_name() == "bubblewrap"
+    assert default_driver("unsafe").sandbox == backend_name("unsafe") == "unsafe"
     assert Driver(tools={}).sandbox == "none"
+    assert (sandbox_of(default_driver("unsafe")), sandbox_of(nothing)) == ("unsafe", "unknown")
+    with pytest.raises(UnknownName, match="'unsafe'"):
+        default_driver("unsave")
     assert default_driver("unsafe").run({"a": (program_call("print(1)"),)})["a"][0].value["stdout"] == "1\n"
 
 
