@@ -29,13 +29,13 @@ from masgym.tools.process import Ended
 from masgym.types import JSON, value
 
 __all__ = [
-    "Answer",
     "BACKENDS",
+    "SANDBOXES",
+    "Answer",
     "Backend",
     "Limits",
     "Outcome",
     "Ran",
-    "SANDBOXES",
     "Sandbox",
     "backend_name",
     "run_calls",
