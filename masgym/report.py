@@ -1,56 +1,50 @@
-"""Episode records -> Report: estimates with 95 % intervals, and tables."""
+"""Episode records -> Report: what a team is worth on a set of tasks, and what that cost. Nothing in it depends on a
+clock: the same episodes give the same report."""
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
 from rich.table import Table
 
-from masgym.errors import BadFile
+from masgym.episodes import EpisodeRecord, plain
+from masgym.errors import BadFile, BadValue
+from masgym.estimates import Estimate, pass_interval, success_interval
 from masgym.types import JSON, value
 
-Z95 = 1.959964
+_REASONS = 20  # the most frequent ones that are listed
 
 
 @value
-class EpisodeRecord:
-    """One episode played by given agents: plain JSON values."""
+class Level:
+    """The share of one difficulty in a report."""
 
-    task: str
-    index: int
-    sample: int
-    level: str
-    optimum: int | None
-    success: bool
-    ended: str  # "done", "T", or the named outcome that cut it short
-    turns: int
-    returns: float  # team return: gains + malformed costs of all members
-    replies: int
-    malformed: tuple[str, ...]  # one reason per malformed reply
-    tokens: int  # sampled
+    success: Estimate
+    tasks: int
+    episodes: int
+
+
+@value
+class Cost:
+    """What all episodes of an evaluation cost together (SRPO, arXiv 2609.08452, names the four C and U)."""
+
+    C_tok: int  # generated tokens
+    C_call: int  # replies asked for: the sum of K_e
+    C_tool: int  # tool calls
+    U_tok: float  # episodes solved per million generated tokens; NaN where none was counted
     prompt_tokens: int
-    terms: Mapping[str, float]  # "<agent>/<term>": mean weighted local term over the agent's replies
-
-
-@value
-class Estimate:
-    """A mean with its 95 % interval."""
-
-    mean: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        return f"{100 * self.mean:.1f} [{100 * self.low:.1f}, {100 * self.high:.1f}]"
+    K_e: float  # mean size of an active set
+    reply_tokens: float  # generated tokens per reply
 
 
 @value
 class Report:
     """What a team is worth on a set of tasks."""
 
-    success: Estimate
+    success: Estimate  # avg@S: the mean over tasks of the share of samples that solve it
+    pass_at_k: Mapping[str, Estimate]  # k = 1, 2, 4 ... up to the fewest samples of a task
     episodes: int
     tasks: int
     turns_to_solve: float  # mean over solved episodes; NaN when none is
@@ -59,46 +53,44 @@ class Report:
     malformed_reasons: Mapping[str, int]
     tokens_per_episode: float
     terms: Mapping[str, float]
-    by_level: Mapping[str, float]
+    by_level: Mapping[str, Level]
     failures: Mapping[str, int]  # episodes that ended by a named outcome other than "done" and "T"
+    cost: Cost
 
 
-def success_interval(by_task: Sequence[Sequence[bool]]) -> Estimate:
-    """Wilson's interval with the effective sample size of task-clustered samples.
-
-    by_task: one sequence of outcomes per task. With one sample a task it is Wilson's interval exactly.
-    """
-    means = [fmean(outcomes) for outcomes in by_task]
-    p, n = fmean(means), len(means)
-    variance = sum((m - p) ** 2 for m in means) / n
-    samples = sum(map(len, by_task))
-    effective = n if p in (0, 1) else min(samples, p * (1 - p) / variance * n) if variance else samples
-    centre = (p + Z95**2 / (2 * effective)) / (1 + Z95**2 / effective)
-    half = Z95 / (1 + Z95**2 / effective) * math.sqrt(p * (1 - p) / effective + Z95**2 / (4 * effective**2))
-    return Estimate(mean=p, low=max(0.0, centre - half), high=min(1.0, centre + half))
-
-
-def summarise(records: Sequence[EpisodeRecord]) -> Report:
-    """Records of one team -> its report. Raises ValueError on no records."""
-    by_task: dict[str, list[bool]] = {}
-    for r in records:
-        by_task.setdefault(f"{r.index}:{r.task}", []).append(r.success)
-    replies = sum(r.replies for r in records)
-    reasons = Counter(reason for r in records for reason in r.malformed)
-    solved = [r.turns for r in records if r.success]
+def summarise(records: Iterable[EpisodeRecord]) -> Report:
+    """Records of one team, in any order -> its report. Raises BadValue on no records."""
+    rows = sorted(records, key=lambda r: (r.index, r.sample, r.task))
+    if not rows:
+        raise BadValue("there are no episodes to report on; at least one has to be played.")
+    outcomes = outcomes_by_task(rows)
+    by_task = list(outcomes.values())
+    replies = sum(r.replies for r in rows)
+    reasons = Counter(reason for r in rows for reason in r.malformed)
+    solved = [r.turns for r in rows if r.success]
     return Report(
-        success=success_interval(list(by_task.values())),
-        episodes=len(records),
-        tasks=len(by_task),
+        success=success_interval(by_task),
+        pass_at_k={str(k): pass_interval(by_task, k) for k in _powers(min(map(len, by_task)))},
+        episodes=len(rows),
+        tasks=len(outcomes),
         turns_to_solve=fmean(solved) if solved else math.nan,
-        returns=fmean(r.returns for r in records),
+        returns=fmean(r.returns for r in rows),
         malformed_rate=sum(reasons.values()) / max(replies, 1),
-        malformed_reasons=dict(reasons.most_common(20)),
-        tokens_per_episode=fmean(r.tokens for r in records),
-        terms=_mean_terms(records),
-        by_level=_mean_by_level(records),
-        failures=dict(Counter(r.ended for r in records if r.ended not in ("done", "T"))),
+        malformed_reasons=dict(reasons.most_common(_REASONS)),
+        tokens_per_episode=fmean(r.tokens for r in rows),
+        terms=_mean_terms(rows),
+        by_level=_by_level(rows),
+        failures=dict(sorted(Counter(r.ended for r in rows if r.ended not in ("done", "T")).items())),
+        cost=_cost(rows, replies),
     )
+
+
+def outcomes_by_task(records: Iterable[EpisodeRecord]) -> dict[tuple[int, str], list[bool]]:
+    """(index, task) -> whether each of its samples solved it, in the order of the records."""
+    found: dict[tuple[int, str], list[bool]] = {}
+    for r in records:
+        found.setdefault((r.index, r.task), []).append(r.success)
+    return found
 
 
 def table(rows: Mapping[str, Report], title: str) -> Table:
@@ -121,19 +113,43 @@ def table(rows: Mapping[str, Report], title: str) -> Table:
 
 def to_json(report: Report) -> dict[str, JSON]:
     """The report as JSON values; NaN becomes None."""
-    own = {name: getattr(report, name) for name in Report.__slots__}  # type: ignore[attr-defined]
-    own["success"] = {"mean": report.success.mean, "low": report.success.low, "high": report.success.high}
-    return {name: None if isinstance(x, float) and math.isnan(x) else x for name, x in own.items()}
+    own: dict[str, JSON] = plain(report)
+    own["turns_to_solve"] = _none_for_nan(report.turns_to_solve)
+    own["cost"]["U_tok"] = _none_for_nan(report.cost.U_tok)
+    return own
 
 
 def from_json(data: Mapping[str, JSON]) -> Report:
     """What `to_json` wrote. Raises BadFile for anything else."""
     try:
-        own: dict[str, Any] = {name: math.nan if data[name] is None else data[name] for name in Report.__slots__}  # type: ignore[attr-defined]
-        own["success"] = Estimate(**data["success"])
+        own: dict[str, Any] = {name: data[name] for name in Report.__slots__}  # type: ignore[attr-defined]
+        own["success"] = Estimate(**own["success"])
+        own["pass_at_k"] = {k: Estimate(**found) for k, found in own["pass_at_k"].items()}
+        own["by_level"] = {name: _level(found) for name, found in own["by_level"].items()}
+        own["turns_to_solve"] = _nan_for_none(own["turns_to_solve"])
+        cost: dict[str, Any] = {**own["cost"], "U_tok": _nan_for_none(own["cost"]["U_tok"])}
+        own["cost"] = Cost(**cost)
         return Report(**own)
-    except (KeyError, TypeError) as error:
+    except (AttributeError, KeyError, TypeError) as error:
         raise BadFile(f"this is no report: {error!r}.") from error
+
+
+def _level(data: Mapping[str, Any]) -> Level:
+    own: dict[str, Any] = {**data, "success": Estimate(**data["success"])}
+    return Level(**own)
+
+
+def _none_for_nan(number: float) -> float | None:
+    return None if math.isnan(number) else number
+
+
+def _nan_for_none(number: float | None) -> float:
+    return math.nan if number is None else number
+
+
+def _powers(most: int) -> list[int]:
+    """1, 2, 4 ... up to `most`."""
+    return [2**i for i in range(most.bit_length())]
 
 
 def _mean_terms(records: Sequence[EpisodeRecord]) -> dict[str, float]:
@@ -144,8 +160,25 @@ def _mean_terms(records: Sequence[EpisodeRecord]) -> dict[str, float]:
     return {name: fmean(found) for name, found in sorted(values.items())}
 
 
-def _mean_by_level(records: Sequence[EpisodeRecord]) -> dict[str, float]:
-    levels: dict[str, list[bool]] = {}
+def _by_level(records: Sequence[EpisodeRecord]) -> dict[str, Level]:
+    levels: dict[str, list[EpisodeRecord]] = {}
     for record in records:
-        levels.setdefault(record.level, []).append(record.success)
-    return {level: fmean(found) for level, found in sorted(levels.items())}
+        levels.setdefault(record.level, []).append(record)
+    outcomes = {level: list(outcomes_by_task(found).values()) for level, found in sorted(levels.items())}
+    return {
+        level: Level(success=success_interval(by_task), tasks=len(by_task), episodes=len(levels[level]))
+        for level, by_task in outcomes.items()
+    }
+
+
+def _cost(records: Sequence[EpisodeRecord], replies: int) -> Cost:
+    tokens, solved = sum(r.tokens for r in records), sum(r.success for r in records)
+    return Cost(
+        C_tok=tokens,
+        C_call=replies,
+        C_tool=sum(r.tool_calls for r in records),
+        U_tok=1e6 * solved / tokens if tokens else math.nan,
+        prompt_tokens=sum(r.prompt_tokens for r in records),
+        K_e=replies / max(1, sum(r.event_count for r in records)),
+        reply_tokens=tokens / max(1, replies),
+    )

@@ -13,9 +13,10 @@ import masgym
 from masgym.agents.base import Agent, Reply, Request
 from masgym.agents.oracle import OracleAgent
 from masgym.agents.random import RandomAgent
+from masgym.episodes import EpisodeRecord
 from masgym.evaluate import evaluate
 from masgym.game import Game
-from masgym.report import EpisodeRecord, Report, summarise
+from masgym.report import Report, summarise
 from masgym.rng import keyed
 from masgym.tasks import SPLITS
 from masgym.types import World
