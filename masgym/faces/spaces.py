@@ -2,9 +2,12 @@
 
 import string
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from gymnasium import spaces
+from gymnasium.vector.utils import create_shared_memory
+
+from masgym.errors import BadValue
 
 MAX_LENGTH = 1_000_000  # characters; one for all agents, since PettingZoo warns of spaces that differ
 
@@ -13,7 +16,7 @@ class UnicodeText(spaces.Text):
     """Any str of up to `max_length` characters.
 
     `sample` joins a few of `examples()` (short plausible replies) or, where there are none, draws printable text.
-    With AsyncVectorEnv pass `shared_memory=False`: text does not fit its shared arrays.
+    AsyncVectorEnv needs `shared_memory=False`: its shared arrays would turn text into other text.
     """
 
     def __init__(self, examples: Callable[[], tuple[str, ...]] = tuple, *, max_length: int = MAX_LENGTH) -> None:
@@ -45,6 +48,15 @@ class UnicodeText(spaces.Text):
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, UnicodeText) and other.max_length == self.max_length
+
+
+@create_shared_memory.register(UnicodeText)
+def _refuse_shared_memory(space: UnicodeText, n: int = 1, ctx: Any = None) -> NoReturn:
+    """What AsyncVectorEnv calls for its shared arrays; those of `Text` hold only characters of a charset."""
+    raise BadValue(
+        "text does not fit the shared memory of AsyncVectorEnv; pass shared_memory=False: gymnasium.make_vec(id, "
+        'num_envs=n, vectorization_mode="async", vector_kwargs={"shared_memory": False}).'
+    )
 
 
 def observation_space() -> spaces.Dict:
