@@ -4,20 +4,22 @@ What is demonstrated is right; what is played is sometimes spoilt. So states off
 see advice of every quality beside the right reply to it: an actor learns to judge what it is offered.
 """
 
-from collections.abc import Iterator
+import asyncio
 from dataclasses import replace
-from itertools import count, islice
+from itertools import count
 
 import numpy as np
 
 from masgym.errors import BadValue
 from masgym.game import Game
 from masgym.rng import keyed
-from masgym.tools.driver import Driver, default_driver, step_sync
+from masgym.tools.driver import RunCalls, default_driver, step
+from masgym.tools.sandbox import Sandbox
 from masgym.types import Message, Outputs, State, value
 
 _SPOIL = {"wander": 0.4, "slip": 0.4, "garble": 0.2}  # how a reply is spoilt, by chance
 _GARBLED = ("", "?", "<answer></answer>", "go", "U D X")
+_AT_ONCE = 8  # episodes; their tool calls run side by side
 _PATIENCE = 4  # a state is lost when demonstrators need more than this times T turns
 
 
@@ -30,42 +32,56 @@ class Demonstration:
     reply: str
 
 
-def demonstrations(game: Game, n: int, corrupt: float, seed: int) -> list[Demonstration]:
+def demonstrations(game: Game, n: int, corrupt: float, seed: int, sandbox: Sandbox = "auto") -> list[Demonstration]:
     """`n` demonstrations on train tasks, from live states only. `corrupt`: share of played replies that are spoilt.
 
     Every slot has a demonstrator: the game's oracle. Raises BadValue for a share out of range.
     """
     if not 0 <= corrupt < 1:
         raise BadValue(f"corrupt is {corrupt}; a share from 0 to below 1 was expected.")
-    driver = default_driver()
-    return list(islice((shown for i in count() for shown in _episode(game, driver, corrupt, seed, i)), n))
+    return asyncio.run(_made(game, n, corrupt, seed, default_driver(sandbox)))
 
 
-def _episode(game: Game, driver: Driver, corrupt: float, seed: int, episode: int) -> Iterator[Demonstration]:
+async def _made(game: Game, n: int, corrupt: float, seed: int, run: RunCalls) -> list[Demonstration]:
+    made: list[Demonstration] = []
+    for first in count(step=_AT_ONCE):
+        if len(made) >= n:
+            break
+        episodes = (_episode(game, run, corrupt, seed, i) for i in range(first, first + _AT_ONCE))
+        made += [shown for episode in await asyncio.gather(*episodes) for shown in episode]
+    return made[:n]
+
+
+async def _episode(game: Game, run: RunCalls, corrupt: float, seed: int, episode: int) -> list[Demonstration]:
     """The demonstrations met in one episode; it ends early in a state from which nothing can be shown."""
-    rng = keyed(seed, "demonstrations", episode)
+    rng, made = keyed(seed, "demonstrations", episode), list[Demonstration]()
     size = game.domain.tasks.size("train")
     index = int(rng.integers(size or 2**31))
     state = game.initial(game.domain.tasks.get("train", index))
     while members := game.active(state):
         wanted = _right(game, state)
         for agent in members:
-            yield Demonstration(agent=agent, messages=game.observe(state, agent).messages, reply=wanted[agent])
+            made.append(Demonstration(agent=agent, messages=game.observe(state, agent).messages, reply=wanted[agent]))
         played = {a: _spoilt(game, state, a, r, rng) if rng.random() < corrupt else r for a, r in wanted.items()}
-        state = step_sync(game, state, played, driver.run).state
-        if played != wanted and not _live(game, state, driver):
-            return
+        state = await _step(game, state, played, run)
+        if played != wanted and not await _live(game, state, run):
+            break
+    return made
+
+
+async def _step(game: Game, state: State, outputs: Outputs, run: RunCalls) -> State:
+    return (await step(game, state, outputs, run, game.foreseen(state, outputs))).state
 
 
 def _right(game: Game, state: State) -> Outputs:
     return {agent: game.oracle(state, agent) for agent in game.active(state)}
 
 
-def _live(game: Game, state: State, driver: Driver) -> bool:
+async def _live(game: Game, state: State, run: RunCalls) -> bool:
     """Whether demonstrators succeed from here, were there turns enough."""
     patient = replace(game, T=state.turn + _PATIENCE * game.T)
     while patient.active(state):
-        state = step_sync(patient, state, _right(patient, state), driver.run).state
+        state = await _step(patient, state, _right(patient, state), run)
     return state.success
 
 

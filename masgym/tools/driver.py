@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from types import MappingProxyType
 from typing import TypeAlias
 
 from masgym.errors import UnknownName
@@ -59,9 +60,11 @@ def sandbox_of(run: RunCalls) -> str:
     return run.sandbox if isinstance(run, Driver) else "unknown"
 
 
-async def step(game: Game, state: State, outputs: Outputs, run: RunCalls) -> Transition:
-    """One transition: ask for calls until none is left, run them, apply."""
-    results: Results = {}
+async def step(
+    game: Game, state: State, outputs: Outputs, run: RunCalls, known: Results = MappingProxyType({})
+) -> Transition:
+    """One transition: ask for calls until none is left, run them, apply. known: results that are there already."""
+    results = known
     while calls := game.calls(state, outputs, results):
         results = _join(results, await run(calls))
     return game.apply(state, outputs, results)

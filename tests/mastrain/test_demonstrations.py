@@ -10,6 +10,7 @@ from masgym.domains.sokoban.board import parse, play
 from masgym.domains.sokoban.solver import pushes_left
 from masgym.errors import BadValue
 from masgym.tasks import Procedural
+from masgym.tools.python import Python
 from masgym.types import Effect, value
 from masgym.workflows.solo import Solo
 from mastrain.demonstrations import demonstrations
@@ -84,6 +85,22 @@ def test_only_train_tasks_are_shown(game, monkeypatch):
     demonstrations(game, 100, 0.3, seed=0)
     assert len(asked) > 10
     assert set(asked) == {"train"}
+
+
+@pytest.mark.parametrize("name", ["code", "math", "search", "sudoku"])
+def test_other_domains(name):
+    game = masgym.game(name, "pair", style="compact", T=3)
+    shown = demonstrations(game, 20, 0.5, seed=1)
+    assert shown == demonstrations(game, 20, 0.5, seed=1)
+    assert {one.agent for one in shown} == set(game.agents)
+
+
+def test_programs_whose_results_are_known_are_not_run(monkeypatch):
+    ran = []
+    monkeypatch.setattr(Python, "__call__", lambda self, arguments: ran.append(arguments))
+    shown = demonstrations(masgym.game("code", "pair", style="compact"), 60, 0.0, seed=0)
+    assert len(shown) == 60
+    assert not ran
 
 
 @value

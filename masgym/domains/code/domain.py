@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from masgym.domains.code import taskfile
-from masgym.domains.code.checks import answers, replay, run
+from masgym.domains.code.checks import answers, replay, run, stated
 from masgym.domains.code.judging import Report, coded, listing, told_apart
 from masgym.domains.code.one_line import draw
-from masgym.domains.code.problem import Case, Problem, problem_of, shown
+from masgym.domains.code.problem import Case, Problem, case_of, problem_of, shown
 from masgym.domains.code.replies import (
     CODER,
     TESTER,
@@ -150,6 +150,19 @@ class Code:
         if self.calls(slot, world, reply, results):
             raise BadValue(f"a reply was judged on {len(results)} results; run `calls` until none is left.")
         return self._tested(world, reply, results) if slot == "tool" else self._coded(world, reply, results)
+
+    def foresee(self, slot: Slot, world: World, reply: str) -> tuple[ToolResult, ...]:
+        """Of the oracle's replies, as the task has them: its reference passes its cases, its mutants fail its tests."""
+        problem = world.problem
+        tests = read_tests(reply, problem, self.most_tests) if _known(slot) == "tool" else world.tests
+        if isinstance(tests, Malformed) or not {*problem.examples, *problem.tests}.issuperset(tests):
+            return ()
+        if not problem.reference or reply != self.oracle(world, slot):
+            return ()
+        if slot == "tool":
+            return (stated(tests, len(problem.mutants)),)
+        ran = stated((*problem.examples, *tests)), stated(problem.hidden)
+        return ran if problem.check is None else (*ran, stated((case_of([], None),)))
 
     def weights(self, slot: Slot) -> Mapping[str, float]:
         return _WEIGHTS[_known(slot)]

@@ -33,6 +33,7 @@ TESTER = (
     "block there must be nothing but tests. A test that repeats an example of the task tells nothing apart."
 )
 
+_UNREADABLE = (SyntaxError, ValueError, MemoryError, RecursionError)  # what ast.parse raises
 _BODY = re.compile(r"def \w+\([\w,]*\):\n    return (.+)\n")
 
 
@@ -47,7 +48,10 @@ def read_program(reply: str, problem: Problem) -> str | Malformed:
         return text
     if "\n" in text or problem.form != "function" or not problem.parameters:
         return Malformed(reason="it has no program in a fenced block")
-    return body(problem.entry_point, problem.parameters, text.removeprefix("return "))
+    expression = text.removeprefix("return ")
+    if not _is_expression(expression):
+        return Malformed(reason="it is neither a program in a fenced block nor an expression")
+    return body(problem.entry_point, problem.parameters, expression)
 
 
 def body(entry_point: str, parameters: tuple[str, ...], expression: str) -> str:
@@ -69,9 +73,9 @@ def read_tests(reply: str, problem: Problem, most: int) -> tuple[Case, ...] | Ma
     if len(text) > LONGEST_TESTS:
         return Malformed(reason=f"its tests have {len(text)} characters; at most {LONGEST_TESTS} are read")
     try:
-        statements = _parsed(text)
-        found = [_test(statement, problem.form, problem.entry_point) for statement in statements]
-    except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
+        module = _parsed(text, "exec")
+        found = [_test(statement, problem.form, problem.entry_point) for statement in module.body]
+    except (*_UNREADABLE, TypeError):
         return Malformed(reason=f"it is no list of tests {_form(problem)}")
     tests = tuple(dict.fromkeys(found))
     if not 1 <= len(tests) <= most:
@@ -110,11 +114,20 @@ def _block(reply: str) -> str | Malformed:
     return reply.strip() if found is None else found
 
 
-def _parsed(text: str) -> list[ast.stmt]:
+def _is_expression(text: str) -> bool:
+    """Told here: what a small model writes is mostly none, and starting a sandbox to find out takes its time."""
+    try:
+        _parsed(text, "eval")
+    except _UNREADABLE:
+        return False
+    return True
+
+
+def _parsed(text: str, mode: str) -> Any:
     """Without the warnings that Python has for odd literals: a filter may raise them, and a model's text is data."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return ast.parse(text).body
+        return ast.parse(text, mode=mode)
 
 
 def _test(statement: ast.stmt, form: Form, entry_point: str) -> Case:

@@ -105,7 +105,12 @@ class TestCoder:
     @pytest.mark.parametrize(
         ("reply", "reason"),
         [
-            ("2*x+", "SyntaxError in line 2"),
+            ("2*x+", "nor an expression"),
+            ("x; import os", "nor an expression"),
+            ("x=3", "nor an expression"),
+            ("\0", "nor an expression"),
+            ("(" * 300 + ")" * 300, "nor an expression"),
+            ("-" * 6990 + "x", "nor an expression"),
             (fenced("def f(x):\n\n    return ("), "SyntaxError in line 3"),
             ("", "empty"),
             ("two\nlines", "no program in a fenced block"),
@@ -334,6 +339,15 @@ class TestCheckPrograms:
         ):
             made = effect("act", fenced(program), world)
             assert (made.world.gold, made.right) == (gold, gold == 1), program
+
+    def test_the_reference_is_foreseen_to_pass(self):
+        world = world_of(self.content())
+        for slot in ("act", "tool"):
+            reply = DOMAIN.oracle(world, slot)
+            known = DOMAIN.foresee(slot, world, reply)
+            assert bool(known) == (slot == "act")  # no test is stated: one that is made up has to be run
+            if known:
+                assert DOMAIN.effect(slot, world, reply, known) == effect(slot, reply, world)
 
     def test_without_mutants_a_new_right_test_is_worth_all(self):
         world = world_of(self.content())

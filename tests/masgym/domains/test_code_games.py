@@ -97,6 +97,21 @@ class TestPlayers:
         assert made
 
     @pytest.mark.parametrize("level", LEVELS)
+    def test_what_is_foreseen_is_what_running_comes_to(self, level):
+        game = masgym.game("code", "pair", level=level, T=2)
+        state = game.initial(game.domain.tasks.get("train", 5))
+        while members := game.active(state):
+            outputs = {agent: game.oracle(state, agent) for agent in members}
+            known = game.foreseen(state, outputs)
+            assert not game.calls(state, outputs, known)
+            ran, guessed = step_sync(game, state, outputs, RUN), game.apply(state, outputs, known)
+            assert (guessed.effects, guessed.rewards, guessed.gain) == (ran.effects, ran.rewards, ran.gain)
+            assert (guessed.state.world, guessed.state.success) == (ran.state.world, ran.state.success)
+            assert game.foreseen(state, dict.fromkeys(members, "0")) == {}
+            state = guessed.state
+        assert state.success
+
+    @pytest.mark.parametrize("level", LEVELS)
     def test_the_tester_oracle_kills_every_mutant(self, level):
         game = masgym.game("code", "pair", level=level, T=2)
         for index in range(2):
