@@ -107,14 +107,6 @@ class Mortal(Domain, Protocol):
         ...
 
 
-class Foreseeing(Domain, Protocol):
-    """A domain that knows of some right replies what their tools answer (code: the reference passes)."""
-
-    def foresee(self, slot: Slot, world: World, reply: str) -> tuple[ToolResult, ...]:
-        """What `calls` would come to; () where only running them tells."""
-        ...
-
-
 class Workflow(Protocol):
     """Who speaks when, who sees what. A frozen dataclass; never looks into a world."""
 
@@ -241,15 +233,6 @@ class Game:
         }
         return {agent: calls for agent, calls in todo.items() if calls}
 
-    def foreseen(self, state: State, outputs: Outputs) -> Results:
-        """What is known of the results of `calls` without running them: demonstrations cost no tool calls."""
-        foresee = getattr(self.domain, "foresee", None)
-        if foresee is None:
-            return {}
-        asked = [agent for agent in self.active(state) if self.slot(agent) not in _WORKFLOWS_OWN]
-        known = {a: foresee(self.slot(a), self._attended(state, a), outputs[a]) for a in asked}
-        return {agent: results for agent, results in known.items() if results}
-
     def apply(self, state: State, outputs: Outputs, results: Results) -> Transition:
         """The one transition. `outputs` has exactly the active set's replies; a missing member is a BadValue."""
         members = self.active(state)
@@ -325,12 +308,14 @@ class Game:
         return self.domain.effect(slot, self._attended(state, agent), reply, results)
 
     def _attended(self, state: State, agent: str) -> World:
-        """The world as `agent` meets it: for an `Attentive` domain with the turn's offers that it sees."""
+        """The world as `agent` meets it: for an `Attentive` domain with the turn's offers that it sees; routes and
+        verdicts are none."""
         attend = getattr(self.domain, "attend", None)
         if attend is None:
             return state.world
         seen = self.workflow.visible(state, agent)
-        return attend(state.world, tuple(e.effect for e in seen if e.turn == state.turn and e.agent != agent))
+        offers = (e for e in seen if e.turn == state.turn and e.agent != agent and e.slot not in _WORKFLOWS_OWN)
+        return attend(state.world, tuple(e.effect for e in offers))
 
     def _phi_change(self, before: World, after: World) -> float:
         return self.domain.potential(after) - self.domain.potential(before) if after != before else 0.0
@@ -338,7 +323,8 @@ class Game:
     def _terms(self, slot: Slot, effect: Effect) -> RewardTerms:
         weights = (self.workflow if slot in _WORKFLOWS_OWN else self.domain).weights(slot)
         local = {} if self.outcome_only else {name: w * effect.terms.get(name, 0.0) for name, w in weights.items()}
-        return RewardTerms(local=local, malformed=self.malformed if effect.malformed else 0.0)
+        malformed = self.malformed if effect.malformed else 0.0
+        return RewardTerms(local=local, malformed=malformed, cost=-effect.cost if effect.cost else 0.0)
 
 
 def _check(game: Game, name: str, kind: Any, least: float, most: float) -> None:

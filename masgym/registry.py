@@ -3,7 +3,7 @@
 import importlib
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -89,16 +89,21 @@ def game(
     outcome_only: bool = False,
     level: str | None = None,
     tasks: str | Path | None = None,
-    **domain_fields: JSON,
+    **options: JSON,
 ) -> Game:
-    """The Game of a domain and a workflow. What is not a field of Game goes to the domain.
+    """The Game of a domain and a workflow. Of `options`, fields of a workflow that is named go to it (`n=5`), all
+    others to the domain.
 
-    `level` is a preset of the domain; `domain_fields` override it. `tasks` is a file of tasks, such as `masgym import`
-    writes: the domain's field `file`. Unknown names raise UnknownName.
+    `level` is a preset of the domain; its fields in `options` override it. `tasks` is a file of tasks, such as `masgym
+    import` writes: the domain's field `file`. Unknown names raise UnknownName.
     """
+    team = _fields_of_workflow(name, workflow, options)
+    own = {option: given for option, given in options.items() if option not in team}
     return Game(
-        domain=_domain(name, T, level, domain_fields if tasks is None else _with_tasks(name, tasks, domain_fields)),
-        workflow=make_workflow(workflow) if isinstance(workflow, str) else workflow,
+        domain=_domain(name, T, level, own if tasks is None else _with_tasks(name, tasks, own), team),
+        workflow=make_workflow(workflow, **{o: options[o] for o in team if o in options})
+        if isinstance(workflow, str)
+        else workflow,
         T=T,
         style=style,
         alpha=alpha,
@@ -159,14 +164,27 @@ def _game(name: str, workflow: str | Workflow, max_cycles: int | None, options: 
     return game(name, workflow, **wanted)
 
 
-def _domain(name: str, turns: int, level: str | None, given: dict[str, JSON]) -> Domain:
+def _fields_of_workflow(name: str, workflow: str | Workflow, options: Mapping[str, JSON]) -> tuple[str, ...]:
+    """Of a workflow that is named. Raises BadValue for an option that the domain has, too."""
+    if not isinstance(workflow, str):
+        return ()
+    found = tuple(f.name for f in fields(_find(_WORKFLOWS, "workflow", workflow).load()))
+    domain = _find(_DOMAINS, "domain", name).load()
+    for option in options:
+        if option in found and is_dataclass(domain) and option in {f.name for f in fields(domain)}:
+            raise BadValue(f"{option} is a field of {name} and of {workflow}; pass workflow as an instance instead.")
+    return found
+
+
+def _domain(name: str, turns: int, level: str | None, given: dict[str, JSON], others: Sequence[str]) -> Domain:
+    """`others` are options that exist, but are not the domain's: for the error that lists them."""
     spec = _find(_DOMAINS, "domain", name)
     if not is_dataclass(spec.load()):
         raise BadValue(f"{spec.module}:{spec.attribute} is no dataclass; a domain is one (see masgym.game.Domain).")
     known = [f.name for f in fields(spec.load())]
     for option in given:
         if option not in known:
-            raise UnknownName(f"option of {name}", option, (*known, *_OPTIONS))
+            raise UnknownName(f"option of {name}", option, (*known, *others, *_OPTIONS))
     preset = {"turns": turns} if "turns" in known else {}
     if level is not None:
         if not isinstance(level, str) or level not in spec.levels():  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -246,5 +264,7 @@ for _name, _entry in {
     "solo": "masgym.workflows.solo:Solo",
     "pair": "masgym.workflows.pair:Pair",
     "verify": "masgym.workflows.verify:Verify",
+    "ensemble": "masgym.workflows.ensemble:Ensemble",
+    "routed": "masgym.workflows.routed:Routed",
 }.items():
     register_workflow(_name, _entry)

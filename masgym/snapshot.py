@@ -113,7 +113,7 @@ def answer(now: Snapshot, reply: str, run: Run) -> Snapshot:
         zero = dict.fromkeys(now.agents, 0.0)
         return _moved(now, state=now.state, pending=pending, rewards=zero, owed=owed, transition=now.transition)
     done = run(now.game, now.state, pending)
-    rewards = {a: done.gain + (done.rewards[a].malformed if a in done.rewards else 0.0) for a in now.agents}
+    rewards = {a: done.gain + (done.rewards[a].penalty if a in done.rewards else 0.0) for a in now.agents}
     owed = {a: owed[a] + rewards[a] for a in now.agents}
     return _moved(now, state=done.state, pending={}, rewards=rewards, owed=owed, transition=done)
 

@@ -56,7 +56,8 @@ def _quoted(text: str) -> Iterator[str]:
 def _earned(done: Transition, member: str) -> str:
     """Its own weighted terms; then what is the team's: the published form, and the return form."""
     own = done.rewards[member]
-    terms = {**own.local, **({"malformed": own.malformed} if own.malformed else {})}
+    costs = {"malformed": own.malformed, "cost": own.cost}
+    terms = {**own.local, **{name: cost for name, cost in costs.items() if cost}}
     listed = ", ".join(f"{name} {_number(term)}" for name, term in terms.items())
     return f"{listed}; team {_number(done.team)}; gain {_number(done.gain)}"
 

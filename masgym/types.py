@@ -90,6 +90,7 @@ class Effect:
     right: bool = False  # acting on it would be right: correct, or in the games a gain in Phi
     done: bool = False  # acting on it ends the task
     malformed: bool = False
+    cost: float = 0.0  # reward units that it costs the team (what a router asks for); in every form of the reward
     lasting: bool = False  # its world holds though nobody acts on it (what a search found); such worlds define `|`
 
 
@@ -128,10 +129,16 @@ class RewardTerms:
 
     local: Mapping[str, float]  # weighted local terms; empty in outcome-only mode
     malformed: float  # 0, or the (negative) cost of a malformed reply
+    cost: float = 0.0  # 0, or the (negative) cost of what it asks for
+
+    @property
+    def penalty(self) -> float:
+        """What the return form counts of it (<= 0)."""
+        return self.malformed + self.cost
 
     @property
     def total(self) -> float:
-        return sum(self.local.values()) + self.malformed
+        return sum(self.local.values()) + self.penalty
 
 
 @value
@@ -149,10 +156,10 @@ class Transition:
     rewards: Mapping[str, RewardTerms]
 
     def published(self, agent: str) -> float:
-        """`alpha * team + sum_l c_l * local_l (+ malformed)` of a member."""
+        """`alpha * team + sum_l c_l * local_l (+ malformed and route costs)` of a member."""
         return self.team + self.rewards[agent].total
 
     @property
     def penalty(self) -> float:
-        """The malformed costs of all members together (<= 0)."""
-        return sum(terms.malformed for terms in self.rewards.values())
+        """The malformed and route costs of all members together (<= 0)."""
+        return sum(terms.penalty for terms in self.rewards.values())

@@ -177,5 +177,6 @@ def reward_terms(transition: Transition | None, agent: str) -> dict[str, JSON]:
         "gain": transition.gain,
         "team": transition.team,
         "malformed": own.malformed if own else 0.0,
+        "cost": own.cost if own else 0.0,
         "local": dict(own.local) if own else {},
     }

@@ -15,12 +15,12 @@ def check_visibility(game: Game, task: Task) -> None:
 
 
 def check_handed_out(game: Game, task: Task) -> None:
-    """What `last()` hands out, summed for each agent, is the gains and its own malformed costs."""
+    """What `last()` hands out, summed for each agent, is the gains and its own malformed and route costs."""
     for player in players(game, task).values():
         expected, handed = dict.fromkeys(game.agents, 0.0), dict.fromkeys(game.agents, 0.0)
         for _, _, done in walk(game, task, player):
             for agent in game.agents:
-                expected[agent] += done.gain + (done.rewards[agent].malformed if agent in done.rewards else 0.0)
+                expected[agent] += done.gain + (done.rewards[agent].penalty if agent in done.rewards else 0.0)
         env = RawAEC(game)
         env.reset(options={"task": task})
         for _, reply in walk_replies(game, task, player):

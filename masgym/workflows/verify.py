@@ -60,14 +60,7 @@ class Verify:
         )
 
     def effect(self, state: State, agent: str, reply: str) -> Effect:
-        verdict = parse_verdict(reply)
-        if isinstance(verdict, Malformed):
-            return Effect(
-                world=state.world, terms=dict.fromkeys(WEIGHTS, 0.0), note=verdict.reason, brief="", malformed=True
-            )
-        agrees = verdict == _truth(state)
-        terms = {"format": 1.0, "verdict": float(agrees)}
-        return Effect(world=state.world, terms=terms, note=verdict, brief=verdict, right=agrees)
+        return judged(state, reply, _truth(state))
 
     def weights(self, slot: Slot) -> Mapping[str, float]:
         return WEIGHTS
@@ -93,6 +86,16 @@ def parse_verdict(reply: str) -> str | Malformed:
         return text
     word = text.lower()
     return word if word in VERDICTS else Malformed(reason="the verdict is neither approve nor reject")
+
+
+def judged(state: State, reply: str, truth: str) -> Effect:
+    """What a verifier's reply amounts to where `truth` is the right verdict."""
+    verdict = parse_verdict(reply)
+    if isinstance(verdict, Malformed):
+        return Effect(world=state.world, terms=dict.fromkeys(WEIGHTS, 0.0), note=verdict.reason, malformed=True)
+    agrees = verdict == truth
+    terms = {"format": 1.0, "verdict": float(agrees)}
+    return Effect(world=state.world, terms=terms, note=verdict, brief=verdict, right=agrees)
 
 
 def _truth(state: State) -> str:

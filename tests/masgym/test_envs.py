@@ -192,7 +192,7 @@ def test_infos_carry_what_a_policy_needs() -> None:
     assert [m["role"] for m in info["messages"]] == ["system", "user"]
     assert "\n\n".join(m["content"] for m in info["messages"]) == env.observe("actor_0")["text"]
     assert info["reward_terms"]["local"] == {"format": 0.1, "legal": 0.1, "best": 0.0}
-    assert set(info["reward_terms"]) == {"gain", "team", "malformed", "local"}
+    assert set(info["reward_terms"]) == {"gain", "team", "malformed", "cost", "local"}
     info["messages"].clear()
     env.step("+")
     assert env.infos["actor_0"]["messages"]

@@ -36,9 +36,10 @@ def test_every_option_composes_and_instantiates(choice):
 
 @pytest.mark.parametrize(("env", "workflow"), list(itertools.product(options("env"), options("workflow"))))
 def test_every_env_with_every_workflow(env, workflow):
-    game = make_game(parse(compose_run([f"env={env}", f"workflow={workflow}"])))
+    config = parse(compose_run([f"env={env}", f"workflow={workflow}"]))
+    game = make_game(config)
     assert game.domain.name == env
-    assert game.workflow.name == workflow
+    assert game.workflow.name == config.workflow.name
     assert game.style == "compact"
 
 
