@@ -107,6 +107,14 @@ class Mortal(Domain, Protocol):
         ...
 
 
+class Foreseeing(Domain, Protocol):
+    """A domain that knows of some right replies what their tools answer (code: the reference passes)."""
+
+    def foresee(self, slot: Slot, world: World, reply: str) -> tuple[ToolResult, ...]:
+        """What `calls` would come to; () where only running them tells."""
+        ...
+
+
 class Workflow(Protocol):
     """Who speaks when, who sees what. A frozen dataclass; never looks into a world."""
 
@@ -232,6 +240,15 @@ class Game:
             if self.slot(agent) not in _WORKFLOWS_OWN
         }
         return {agent: calls for agent, calls in todo.items() if calls}
+
+    def foreseen(self, state: State, outputs: Outputs) -> Results:
+        """What is known of the results of `calls` without running them: demonstrations cost no tool calls."""
+        foresee = getattr(self.domain, "foresee", None)
+        if foresee is None:
+            return {}
+        asked = [agent for agent in self.active(state) if self.slot(agent) not in _WORKFLOWS_OWN]
+        known = {a: foresee(self.slot(a), self._attended(state, a), outputs[a]) for a in asked}
+        return {agent: results for agent, results in known.items() if results}
 
     def apply(self, state: State, outputs: Outputs, results: Results) -> Transition:
         """The one transition. `outputs` has exactly the active set's replies; a missing member is a BadValue."""
