@@ -1,0 +1,80 @@
+"""Files of a folder that one process writes and that may be killed at any moment."""
+
+import fcntl
+import json
+import os
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
+from mmap import ACCESS_READ, mmap
+from pathlib import Path
+
+from masgym.errors import BadFile, BadValue
+from masgym.tasks import object_of
+from masgym.types import JSON
+
+LOCK = ".lock"
+
+
+@contextmanager
+def locked(folder: Path) -> Generator[None]:
+    """The folder, made if need be, is this process's own until the end of the block, or of the process.
+
+    Raises BadValue where it cannot be written or another process has it.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = (folder / LOCK).open("a")
+    except OSError as error:
+        raise BadValue(f"the folder {folder} cannot be written ({error.strerror}); choose another one.") from error
+    with file:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise BadValue(
+                f"the folder {folder} is in use by another process; wait for its end, or choose another one."
+            ) from error
+        yield
+
+
+def write_whole(path: Path, text: str) -> None:
+    """The file has the old content or the new one, never a part. Raises BadFile where it cannot be written."""
+    making = path.with_name(f".{path.name}.new")
+    try:
+        making.write_text(text, encoding="utf-8")
+        os.replace(making, path)
+    except OSError as error:
+        raise BadFile(f"{path} cannot be written: {error.strerror}.") from error
+
+
+def append_line(path: Path, row: Mapping[str, JSON]) -> None:
+    """One JSON object as a line at the end of the file. A process killed meanwhile leaves a line without its end.
+
+    Raises BadFile where it cannot be written.
+    """
+    data = json.dumps(row, allow_nan=False).encode() + b"\n"
+    try:
+        with path.open("ab") as file:
+            file.write(data)
+    except OSError as error:
+        raise BadFile(f"{path} cannot be written: {error.strerror}.") from error
+
+
+def drop_torn_line(path: Path) -> None:
+    """Cuts the file behind its last whole line."""
+    with path.open("r+b") as file:
+        if size := os.fstat(file.fileno()).st_size:
+            with mmap(file.fileno(), size, access=ACCESS_READ) as data:
+                whole = data.rfind(b"\n") + 1
+            file.truncate(whole)
+
+
+def read_lines(path: Path) -> Iterator[tuple[str, dict[str, JSON]]]:
+    """(where, object) for each whole line of a JSONL file; one that is torn at the end is passed over, and no file has
+    none. Raises BadFile."""
+    if not path.is_file():
+        return
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            where = f"{path}, line {number}"
+            if line.endswith(b"\n"):
+                yield where, object_of(line.decode("utf-8", "replace"), where)

@@ -1,0 +1,152 @@
+"""The folder of a run: what is needed to run it again, every episode as it ends, the report.
+
+    run.json        everything to rerun; written whole before the first episode
+    episodes.jsonl  a line for each episode, in the order in which they ended (`masgym.episodes.row_of`)
+    report.json     once every episode is there (schema: report.schema.json), with report.md and report.csv
+
+A process may be killed at any moment; with `resume` only the episodes that are missing are played. The report depends
+on nothing but the episodes: neither on the number of workers nor on interruptions, but for the key "latency".
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+
+from masgym.agents.base import Agent
+from masgym.episodes import EpisodeRecord, EventTrace, record_of, row_of
+from masgym.errors import BadFile, BadValue
+from masgym.evaluate import assign, play_jobs
+from masgym.files import append_line, drop_torn_line, locked, read_lines, write_whole
+from masgym.runs import Plan, Run, RunReport, differing, report_json, report_on, run_from_json, run_json
+from masgym.tables import csv_text, markdown, title_of
+from masgym.tasks import object_of
+from masgym.tools.driver import default_driver
+from masgym.types import JSON
+
+RUN, EPISODES, REPORT = "run.json", "episodes.jsonl", "report.json"
+
+
+async def play_run(
+    plan: Plan,
+    agents: Mapping[str, Agent],
+    folder: Path | str | None,
+    *,
+    workers: int = 8,
+    resume: bool = False,
+    trace: bool = True,
+    on_start: Callable[[Sequence[EpisodeRecord], int], None] = lambda done, total: None,
+    on_episode: Callable[[EpisodeRecord], None] = lambda record: None,
+) -> RunReport:
+    """Plays what is missing of the plan and writes the report. Without a folder nothing is kept.
+
+    resume: go on in a folder that holds the same run (or nothing yet). trace: keep what was said at every event.
+    `on_start` gets the episodes that were there already, and how many there are in all. Raises BadValue for a folder
+    that holds another run, or one that was not to be resumed, and what an agent raises; what was over by then is kept.
+    """
+    team, place = assign(plan.game, agents), None if folder is None else Path(folder)
+    with nullcontext() if place is None else locked(place):
+        found = [] if place is None else _begin(plan, place, resume)
+        on_start(found, len(plan.tasks) * plan.run.samples)
+
+        def done(record: EpisodeRecord, events: Sequence[EventTrace]) -> None:
+            if place is not None:
+                append_line(place / EPISODES, row_of(record, events))
+            on_episode(record)
+
+        there = {(record.index, record.sample) for record in found}
+        played = await play_jobs(
+            plan.game,
+            team,
+            [job for job in _jobs(plan.run) if job not in there],
+            plan.tasks.__getitem__,
+            key=("evaluate", plan.run.seed),
+            run=default_driver(plan.run.sandbox),
+            workers=workers,
+            done=done,
+            trace=trace and place is not None,
+        )
+        out = report_on(plan.run, (*found, *played))
+        if place is not None:
+            write_reports(out, place)
+        return out
+
+
+def read_run(folder: Path | str) -> Run:
+    """Raises BadFile for what is no run folder."""
+    path = Path(folder) / RUN
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeError) as error:
+        raise BadFile(f"{folder} is no folder of a run: its {RUN} cannot be read: {error}.") from error
+    return run_from_json(object_of(text, str(path)), str(path))
+
+
+def read_rows(folder: Path | str) -> Iterator[dict[str, JSON]]:
+    """The lines of `episodes.jsonl`, one at a time, as JSON. Raises BadFile."""
+    return (row for _, row in read_lines(Path(folder) / EPISODES))
+
+
+def read_records(folder: Path | str, run: Run) -> tuple[EpisodeRecord, ...]:
+    """The episodes that a folder holds, in the order in which they ended. Raises BadFile: no record, none of this run,
+    or one that is there twice."""
+    awaited, found = set(_jobs(run)), list[EpisodeRecord]()
+    for where, row in read_lines(Path(folder) / EPISODES):
+        record = record_of(row, where)
+        if (record.index, record.sample) not in awaited:
+            raise BadFile(f"{where}: task {record.index}, sample {record.sample} is not in the run, or here twice.")
+        awaited.remove((record.index, record.sample))
+        found.append(record)
+    return tuple(found)
+
+
+def load(folder: Path | str) -> RunReport:
+    """What a finished run came to. Raises BadFile for one that is not finished, and as `read_run`, `read_records`."""
+    run = read_run(folder)
+    records = read_records(folder, run)
+    if len(records) < run.tasks * run.samples:
+        raise BadFile(
+            f"the run in {folder} has {len(records)} of its {run.tasks * run.samples} episodes; resume it first."
+        )
+    return report_on(run, records)
+
+
+def write_reports(out: RunReport, folder: Path) -> None:
+    """`report.json` comes last: where it is, all is."""
+    write_whole(folder / "report.md", markdown(out))
+    write_whole(folder / "report.csv", csv_text({title_of(out): out}))
+    write_whole(folder / REPORT, json.dumps(report_json(out), indent=1, allow_nan=False) + "\n")
+
+
+def _jobs(run: Run) -> list[tuple[int, int]]:
+    return [(index, sample) for index in range(run.tasks) for sample in range(run.samples)]
+
+
+def _begin(plan: Plan, folder: Path, resume: bool) -> tuple[EpisodeRecord, ...]:
+    """The folder with its `run.json` -> the episodes that are there."""
+    if not (folder / RUN).exists():
+        if (folder / EPISODES).exists():
+            raise BadValue(f"{folder} holds {EPISODES} without {RUN}; choose another folder.")
+        write_whole(folder / RUN, json.dumps(run_json(plan.run), indent=1) + "\n")
+        return ()
+    if not resume:
+        raise BadValue(f"{folder} holds a run already; resume it, or choose another folder.")
+    if keys := differing(read_run(folder), plan.run):
+        old, key = read_run(folder), keys[0]
+        raise BadValue(
+            f"{folder} holds another run: {', '.join(keys)} differ ({key}: {getattr(old, key)!r} there, "
+            f"{getattr(plan.run, key)!r} here). Give the same arguments, or choose another folder."
+        )
+    if (folder / EPISODES).exists():
+        drop_torn_line(folder / EPISODES)
+    return _of_plan(read_records(folder, plan.run), plan)
+
+
+def _of_plan(records: tuple[EpisodeRecord, ...], plan: Plan) -> tuple[EpisodeRecord, ...]:
+    for record in records:
+        if record.task != plan.tasks[record.index].id:
+            raise BadFile(
+                f"the folder's episode of task {record.index} is of {record.task}; "
+                f"the run's task there is {plan.tasks[record.index].id}. Its {EPISODES} was changed."
+            )
+    return records

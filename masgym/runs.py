@@ -1,0 +1,187 @@
+"""A run: an evaluation with all that is needed to play it again, and what it came to. Values and pure functions."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from masgym.episodes import EpisodeRecord, plain
+from masgym.errors import BadFile, BadValue
+from masgym.evaluate import check_count, check_game, count_of
+from masgym.faces.catalogue import pettingzoo_id
+from masgym.game import Game
+from masgym.registry import game as make_game
+from masgym.registry import make_workflow
+from masgym.report import Report, summarise, to_json
+from masgym.tools.sandbox import Backend, Sandbox, backend_name
+from masgym.types import JSON, Split, Task, value
+
+FORMAT = 1
+
+
+@value
+class Run:
+    """What `run.json` holds: equal runs play the same episodes."""
+
+    masgym: str  # version of this package
+    environment: str  # its id, which has its version
+    game: Mapping[str, JSON]  # `Game.spec`
+    fingerprint: str  # of the game
+    agents: Mapping[str, str]  # id, role or "*" -> the agent's name
+    settings: Mapping[str, JSON]  # what else the caller had to say, such as a temperature
+    split: Split
+    tasks: int
+    samples: int  # episodes a task
+    seed: int  # of the agents' draws
+    task_hash: str  # of the contents of all tasks, in order
+    sandbox: Backend  # where programs ran
+
+
+@value
+class Plan:
+    """A run that can be played."""
+
+    run: Run
+    game: Game
+    tasks: tuple[Task, ...]
+
+
+@value
+class Latency:
+    """Seconds an episode took."""
+
+    p50: float
+    p95: float
+
+
+@value
+class RunReport:
+    """What a finished run came to."""
+
+    run: Run
+    report: Report
+    latency: Latency
+    records: tuple[EpisodeRecord, ...]  # by task and sample
+
+
+def plan(
+    game: Game,
+    names: Mapping[str, str],
+    *,
+    tasks: int,
+    split: Split = "test",
+    samples: int = 1,
+    seed: int = 0,
+    settings: Mapping[str, JSON] | None = None,
+    sandbox: Sandbox = "auto",
+) -> Plan:
+    """The first `tasks` tasks of `split` (all of a smaller finite set), `samples` episodes each.
+
+    names: who plays, as `run.json` shall say it. Raises BadValue and UnknownName for arguments that cannot be.
+    """
+    check_game(game)
+    check_count("tasks", tasks, 1)
+    found = tuple(game.domain.tasks.get(split, index) for index in range(count_of(game, tasks, split)))
+    return plan_of(game, names, found, samples=samples, seed=seed, settings=settings, sandbox=sandbox)
+
+
+def plan_of(
+    game: Game,
+    names: Mapping[str, str],
+    tasks: Sequence[Task],
+    *,
+    samples: int = 1,
+    seed: int = 0,
+    settings: Mapping[str, JSON] | None = None,
+    sandbox: Sandbox = "auto",
+) -> Plan:
+    """As `plan`, for the first tasks of a split, which are there already."""
+    check_count("samples", samples, 1)
+    check_count("seed", seed, 0)
+    if not tasks:
+        raise BadValue("there are no tasks to play; the split that was asked for is empty.")
+    run = Run(
+        masgym=version("masgym"),
+        environment=pettingzoo_id(game.domain.name),
+        game=plain(game.spec()),
+        fingerprint=game.fingerprint,
+        agents=dict(names),
+        settings=plain(settings or {}),
+        split=tasks[0].split,
+        tasks=len(tasks),
+        samples=samples,
+        seed=seed,
+        task_hash=task_hash(tasks),
+        sandbox=backend_name(sandbox),
+    )
+    return Plan(run=run, game=game, tasks=tuple(tasks))
+
+
+def task_hash(tasks: Sequence[Task]) -> str:
+    """What tells whether the same tasks were played in the same order: a hash of their contents."""
+    listed = [[task.domain, task.content_hash] for task in tasks]
+    return hashlib.sha256(json.dumps(listed).encode()).hexdigest()
+
+
+def report_on(run: Run, records: Sequence[EpisodeRecord]) -> RunReport:
+    """All episodes of a run, in any order -> what it came to."""
+    p50, p95 = np.quantile([record.latency for record in records], [0.5, 0.95])
+    return RunReport(
+        run=run,
+        report=summarise(records),
+        latency=Latency(p50=float(p50), p95=float(p95)),
+        records=tuple(sorted(records, key=lambda record: (record.index, record.sample))),
+    )
+
+
+def report_json(out: RunReport) -> dict[str, JSON]:
+    """What `report.json` holds; report.schema.json says what it means. Only "latency" depends on a clock."""
+    return {"format": FORMAT, **to_json(out.report), "run": run_json(out.run), "latency": plain(out.latency)}
+
+
+def run_json(run: Run) -> dict[str, JSON]:
+    """What `run.json` holds."""
+    return {"format": FORMAT, **plain(run)}
+
+
+def run_from_json(data: Mapping[str, JSON], where: str) -> Run:
+    """What `run_json` made. Raises BadFile, which names `where`."""
+    known: set[str] = set(Run.__slots__)  # type: ignore[attr-defined]
+    if data.get("format") != FORMAT:
+        raise BadFile(f"{where}: format {data.get('format')!r}; this version of masgym reads format {FORMAT}.")
+    if wrong := known ^ (set(data) - {"format"}):
+        raise BadFile(f"{where}: the keys {', '.join(sorted(wrong))} are missing or unknown.")
+    own: dict[str, Any] = {name: data[name] for name in known}
+    for name in ("tasks", "samples", "seed"):
+        if not isinstance(own[name], int) or isinstance(own[name], bool):
+            raise BadFile(f"{where}, key {name!r}: {own[name]!r}; a whole number was expected.")
+    for name in ("game", "agents", "settings"):
+        if not isinstance(own[name], dict):
+            raise BadFile(f"{where}, key {name!r}: {own[name]!r}; an object was expected.")
+    for part in ("domain", "workflow"):
+        if not isinstance(own["game"].get(part), dict) or not isinstance(own["game"][part].get("name"), str):
+            raise BadFile(f"{where}, key 'game': it names no {part}.")
+    return Run(**own)
+
+
+def differing(one: Run, other: Run) -> tuple[str, ...]:
+    """The keys in which two runs differ."""
+    names: tuple[str, ...] = Run.__slots__  # type: ignore[attr-defined]
+    return tuple(name for name in names if getattr(one, name) != getattr(other, name))
+
+
+def game_of(run: Run) -> Game:
+    """The game that was played. Raises BadFile where this version of masgym makes another one of it, and what the
+    registry raises for domains and workflows that are not registered here."""
+    own: dict[str, Any] = dict(run.game)
+    domain, workflow = dict(own.pop("domain")), dict(own.pop("workflow"))
+    made = make_game(domain.pop("name"), make_workflow(**workflow), **own, **domain)
+    if made.fingerprint != run.fingerprint:
+        raise BadFile(
+            f"the run's game {run.fingerprint} of masgym {run.masgym} is {made.fingerprint} in this version; "
+            "what it played cannot be made again here."
+        )
+    return made
