@@ -5,6 +5,7 @@ import string
 import numpy as np
 
 from masgym.agents.base import Reply, Request
+from masgym.agents.names import Options
 from masgym.game import Game
 from masgym.rng import keyed
 from masgym.types import State
@@ -26,3 +27,8 @@ class RandomAgent:
 
     async def act(self, request: Request) -> Reply:
         return Reply(text=random_reply(request.game, request.state, request.observation.agent, keyed(*request.key)))
+
+
+def make(argument: str, options: Options) -> RandomAgent:
+    """See `masgym.agents.names`."""
+    return RandomAgent()

@@ -1,32 +1,17 @@
-"""The command `masgym`: one function for each subcommand, which adds its arguments and runs."""
+"""`masgym import NAME SOURCE`: public data sets become files of tasks."""
 
 import argparse
-import sys
-from collections.abc import Sequence
 from typing import Any
 
-from masgym.errors import MasgymError
+from masgym.cli.arguments import command
 from masgym.importers import SETS, import_set
 from masgym.importers.sources import Hub
 from masgym.tasks import SPLITS
 
 
-def main(words: Sequence[str] | None = None) -> int:
-    """Runs one command line (default: the process's). The exit status: 0, or 2 with the reason on standard error."""
-    parser = argparse.ArgumentParser(prog="masgym", description="Games for teams of language-model agents.")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    _add_import(commands)
-    arguments = parser.parse_args(words)
-    try:
-        return arguments.run(arguments)
-    except MasgymError as error:
-        print(f"masgym: {error}", file=sys.stderr)
-        return 2
-
-
-def _add_import(commands: Any) -> None:
+def add(commands: Any) -> None:
     about = "turn a public data set into a file of tasks, for masgym.make(DOMAIN, tasks=FILE)"
-    parser = commands.add_parser("import", help=about, description=about)
+    parser = command(commands, "import", about, "masgym import aime24 rows.jsonl --out aime24.jsonl", run)
     parser.add_argument("name", metavar="NAME", help=f"the set: {', '.join(SETS)}")
     parser.add_argument(
         "source",
@@ -42,10 +27,9 @@ def _add_import(commands: Any) -> None:
     parser.add_argument("--limit", type=int, metavar="N", help="write at most N tasks")
     parser.add_argument("--hub-config", metavar="CONFIG", help="the configuration of a hub's data set")
     parser.add_argument("--hub-split", metavar="SPLIT", help="the split of a hub's data set that is read")
-    parser.set_defaults(run=_import)
 
 
-def _import(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     hub = Hub(config=arguments.hub_config, split=arguments.hub_split)
     made = import_set(
         arguments.name, arguments.source, arguments.out, split=arguments.split, limit=arguments.limit, hub=hub

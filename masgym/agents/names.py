@@ -1,0 +1,103 @@
+"""Agents by name, as the command line gives them, and teams of them.
+
+    random | oracle | human | scripted:FILE | openai:MODEL[@URL] | hf:PATH | python:module:Class
+
+Each kind is one file, imported when it is asked for, since some need optional packages.
+"""
+
+import importlib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from math import inf
+from typing import Any
+
+from masgym.agents.base import Agent
+from masgym.errors import BadValue, UnknownName
+from masgym.types import value
+
+
+@value
+class Options:
+    """What agents that ask a model need to know; the others ignore it. None: the model's or the server's own."""
+
+    base_url: str | None = None  # of an OpenAI-compatible endpoint
+    temperature: float | None = None
+    max_tokens: int | None = None  # of one reply
+    timeout: float = 120.0  # seconds for one try
+    retries: int = 4  # tries after the first one
+    concurrency: int = 64  # requests open at once
+
+    def __post_init__(self) -> None:
+        """Raises BadValue for what no request can have."""
+        for name, least, most in (
+            ("temperature", 0, 100),
+            ("max_tokens", 1, inf),
+            ("timeout", 1e-3, inf),
+            ("retries", 0, 100),
+            ("concurrency", 1, inf),
+        ):
+            given: Any = getattr(self, name)
+            if given is not None and not least <= given <= most:
+                raise BadValue(f"{name} is {given}; a number from {least} to {most} was expected.")
+
+
+KINDS: Mapping[str, tuple[str, str]] = {  # kind -> how it is written, who makes one from (argument, Options)
+    "random": ("random", "masgym.agents.random:make"),
+    "oracle": ("oracle", "masgym.agents.oracle:make"),
+    "human": ("human", "masgym.agents.human:make"),
+    "scripted": ("scripted:FILE", "masgym.agents.scripted:make"),
+    "openai": ("openai:MODEL", "masgym.agents.openai:make"),
+    "hf": ("hf:PATH", "mastrain.hf_agent:make"),
+    "python": ("python:module:Class", "masgym.agents.python:make"),
+}
+_EXTRAS = {"openai": "openai", "hf": "train"}  # kind -> the extra that brings what it needs
+
+
+def forms() -> tuple[str, ...]:
+    """How each kind is written."""
+    return tuple(form for form, _ in KINDS.values())
+
+
+def make_agent(name: str, options: Options | None = None) -> Agent:
+    """The agent of that name. Raises UnknownName, BadValue and BadFile."""
+    kind, colon, argument = name.partition(":")
+    if kind not in KINDS:
+        raise UnknownName("agent", name, forms())
+    form = KINDS[kind][0]
+    if (":" in form) != bool(argument) or (colon and not argument):
+        raise BadValue(f"{name!r} is no agent; write {form}.")
+    return _maker(kind)(argument, options or Options())
+
+
+def make_team(names: Sequence[str], options: Options | None = None) -> dict[str, Agent]:
+    """ "NAME" for everybody ("*"), "ROLE=NAME" or "AGENT_ID=NAME" for some. Equal names share one agent.
+
+    Raises BadValue for a role that is given twice.
+    """
+    chosen: dict[str, str] = {}
+    for written in names:
+        who, name = split_role(written)
+        if who in chosen:
+            raise BadValue(f"two agents for {who!r}: {chosen[who]!r} and {name!r}; give one for each role.")
+        chosen[who] = name
+    made = {name: make_agent(name, options) for name in dict.fromkeys(chosen.values())}
+    return {who: made[name] for who, name in chosen.items()}
+
+
+def split_role(written: str) -> tuple[str, str]:
+    """ "tool=openai:a" -> ("tool", "openai:a"); "random" -> ("*", "random")."""
+    found = re.fullmatch(r"(?:(\*|\w+)=)?(.*)", written, re.DOTALL)
+    return (found[1] or "*", found[2]) if found else ("*", written)
+
+
+def _maker(kind: str) -> Callable[[str, Options], Agent]:
+    module, _, attribute = KINDS[kind][1].partition(":")
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except ImportError as error:
+        if kind not in _EXTRAS:
+            raise
+        raise BadValue(
+            f"agents of kind {kind!r} need {error.name or error}, which is not installed: "
+            f'pip install "masgym[{_EXTRAS[kind]}]"'
+        ) from error

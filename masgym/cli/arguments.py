@@ -1,0 +1,167 @@
+"""Arguments that several commands have: the parser whose errors are one line, and from words to a game and a team."""
+
+import argparse
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
+
+from masgym.agents.base import Agent
+from masgym.agents.names import Options, forms, make_team
+from masgym.cli.screen import one_line
+from masgym.errors import BadValue
+from masgym.game import Game, Workflow
+from masgym.registry import game as make_game
+from masgym.registry import list_workflows, make_workflow
+from masgym.types import JSON
+
+FOREIGN = ("pettingzoo:", "textarena:", "reasoning_gym/")  # environments of others, by how their names begin
+ENV = "sokoban or another name of `masgym list`, also as masgym/sokoban_v0; reasoning_gym/NAME; pettingzoo:MODULE; \
+textarena:GAME"
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse, with one line for an error, no abbreviations, and an example below the help."""
+
+    def __init__(self, *, example: str, **given: Any) -> None:
+        text = "examples:\n" + "\n".join(f"  {line}" for line in example.splitlines())
+        style = argparse.RawDescriptionHelpFormatter
+        super().__init__(epilog=text, formatter_class=style, allow_abbrev=False, **given)
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {one_line(message)}. See {self.prog} --help\n")
+
+
+def command(
+    commands: Any, name: str, about: str, example: str, run: Callable[[argparse.Namespace], int]
+) -> argparse.ArgumentParser:
+    """A subcommand's parser."""
+    made = commands.add_parser(name, help=about, description=f"{about[0].upper()}{about[1:]}.", example=example)
+    made.set_defaults(run=run)
+    return made
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON, for programs")
+
+
+def add_game(parser: argparse.ArgumentParser, env: str | None = "ENV") -> None:
+    """ENV and what a game is made of."""
+    if env:
+        parser.add_argument("env", metavar=env, help=ENV)
+    parser.add_argument(
+        "--workflow",
+        metavar="W",
+        help=f"who speaks when: {', '.join(list_workflows())}, with arguments as in 'name(n=3)'",
+    )
+    parser.add_argument(
+        "--level", metavar="L", help="difficulty, as `masgym list` names them (default: the domain's own)"
+    )
+    parser.add_argument("--turns", type=int, metavar="T", help="the most turns of an episode (default: 8)")
+    parser.add_argument(
+        "--style", choices=("full", "compact"), help="of prompts (default: what the agents learned, else full)"
+    )
+    parser.add_argument("--task-file", metavar="FILE", help="play the tasks of a file, such as `masgym import` writes")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a field of the domain or the environment; repeatable",
+    )
+
+
+def add_agents(parser: argparse.ArgumentParser, default: str | None = None) -> None:
+    """--agent and what agents that ask a model need."""
+    known, own = Options(), "(default: the server's own; hf: {})"
+    parser.add_argument(
+        "--agent",
+        action="append",
+        required=default is None,
+        metavar="[ROLE=]A",
+        help=f"who plays: {', '.join(forms())}; with ROLE= only that role or agent; repeatable"
+        + (f" (default: {default})" if default else ""),
+    )
+    models = parser.add_argument_group("agents that ask a model")
+    models.add_argument(
+        "--base-url", metavar="URL", help="an OpenAI-compatible endpoint, such as http://localhost:8000/v1"
+    )
+    models.add_argument("--temperature", type=float, metavar="X", help=f"of sampling {own.format(1)}")
+    models.add_argument("--max-tokens", type=int, metavar="N", help=f"of one reply {own.format(512)}")
+    for name, metavar, what in (
+        ("timeout", "SECONDS", "for one try of a request"),
+        ("retries", "N", "tries after a failed one"),
+        ("concurrency", "N", "requests open at once to an endpoint"),
+    ):
+        default_of = getattr(known, name)
+        models.add_argument(
+            f"--{name}",
+            type=type(default_of),
+            default=default_of,
+            metavar=metavar,
+            help=f"{what} (default: {default_of:g})",
+        )
+
+
+def options_of(arguments: argparse.Namespace) -> Options:
+    names: Sequence[str] = Options.__slots__  # type: ignore[attr-defined]
+    return Options(**{name: getattr(arguments, name) for name in names})
+
+
+def team_of(arguments: argparse.Namespace) -> dict[str, Agent]:
+    return make_team(arguments.agent, options_of(arguments))
+
+
+def game_of(arguments: argparse.Namespace, agents: Mapping[str, Agent] | None = None) -> Game:
+    """The game that the arguments name, in the style that the agents learned where no other is asked for."""
+    style = arguments.style or _learned(agents or {})
+    fields = {**parse_settings(arguments.set), "style": style}
+    given = {"T": arguments.turns, "level": arguments.level, "tasks": arguments.task_file}
+    fields |= {name: found for name, found in given.items() if found is not None}
+    return resolve(arguments.env, arguments.workflow and workflow_of(arguments.workflow), fields)
+
+
+def resolve(env: str, workflow: Workflow | None, fields: Mapping[str, JSON]) -> Game:
+    """ENV -> what is played: the one place that knows how environments are written.
+
+    Raises UnknownName for an environment that does not exist, BadValue for fields that it cannot have.
+    """
+    given: dict[str, Any] = dict(fields)
+    if env.startswith(FOREIGN):
+        from masgym.foreign import resolve as resolve_foreign
+
+        return resolve_foreign(env, workflow, **given)
+    name = re.sub(r"^masgym/(.*?)(_v\d+)?$", r"\1", env)
+    return make_game(name, workflow or "pair", **given)
+
+
+def workflow_of(text: str) -> Workflow:
+    """'pair', or with arguments 'ensemble(n=3, verifier=true)'. Raises BadValue and UnknownName."""
+    found = re.fullmatch(r"\s*(\w+)\s*(?:\((.*)\))?\s*", text)
+    if not found:
+        raise BadValue(f"{text!r} is no workflow; write NAME or 'NAME(argument=value, ...)'.")
+    return make_workflow(found[1], **parse_settings(re.split(r",(?![^\[]*\])", found[2]) if found[2] else []))
+
+
+def parse_settings(words: Sequence[str]) -> dict[str, JSON]:
+    """NAME=VALUE each; a value that is JSON is read as such, any other is a text. Raises BadValue."""
+    pairs = [word.partition("=") for word in words]
+    for (name, equals, _), word in zip(pairs, words, strict=True):
+        if not equals or not name.strip().isidentifier():
+            raise BadValue(f"{word!r} is no setting; NAME=VALUE was expected.")
+    return {name.strip(): _value(text.strip()) for name, _, text in pairs}
+
+
+def _value(text: str) -> JSON:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _learned(agents: Mapping[str, Agent]) -> str:
+    """The style of prompts that models were trained on. Raises BadValue where two differ."""
+    styles = {style for agent in agents.values() if (style := getattr(agent, "style", None))}
+    if len(styles) > 1:
+        raise BadValue("the agents were trained on prompts of different styles; say --style full or --style compact.")
+    return styles.pop() if styles else "full"

@@ -1,0 +1,166 @@
+"""`masgym eval ENV`: agents by name play tasks; a run folder, a report."""
+
+import argparse
+import asyncio
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from masgym.agents.base import Agent
+from masgym.agents.names import split_role
+from masgym.cli.arguments import add_agents, add_game, add_json, command, game_of, options_of, team_of
+from masgym.cli.progress import Progress
+from masgym.cli.screen import console, one_line, print_json
+from masgym.errors import BadValue, MasgymError
+from masgym.evaluate import assign
+from masgym.folder import play_run
+from masgym.runs import Plan, RunReport, plan, report_json
+from masgym.tables import screen
+from masgym.tasks import SPLITS
+from masgym.tools.sandbox import SANDBOXES
+from masgym.types import JSON
+
+EXAMPLE = """\
+masgym eval sokoban --agent random --tasks 100
+masgym eval sokoban --workflow pair --agent tool=oracle --agent actor=random --out runs/half
+masgym eval math --agent openai:qwen3 --base-url http://localhost:8000/v1 --samples 4 --out runs/qwen3
+masgym eval math --agent openai:qwen3 --base-url http://localhost:8000/v1 --samples 4 --out runs/qwen3 --resume
+masgym eval --suite v1 --agent oracle --out runs/v1"""
+
+
+def add(commands: Any) -> None:
+    parser = command(commands, "eval", "play tasks with agents and report what they are worth", EXAMPLE, run)
+    parser.add_argument("env", metavar="ENV", nargs="?", help="what to play (see `masgym show --help`), or --suite")
+    parser.add_argument("--suite", metavar="NAME", help="play a frozen suite instead of ENV: v1; writes a submission")
+    add_agents(parser)
+    add_game(parser, env=None)
+    tasks = parser.add_argument_group("what is played")
+    tasks.add_argument(
+        "--tasks", type=int, default=100, metavar="N", help="the first N tasks of the split (default: 100)"
+    )
+    tasks.add_argument("--split", choices=SPLITS, default="test", help="(default: test)")
+    tasks.add_argument("--samples", type=int, default=1, metavar="S", help="episodes a task (default: 1)")
+    tasks.add_argument("--seed", type=int, default=0, metavar="X", help="of the agents' draws (default: 0)")
+    tasks.add_argument(
+        "--workers", type=int, default=8, metavar="N", help="episodes at once; changes time only (default: 8)"
+    )
+    tasks.add_argument("--sandbox", choices=SANDBOXES, default="auto", help="where programs run (default: auto)")
+    tasks.add_argument("--out", metavar="DIR", help="the run folder: episodes, report.json, .md, .csv")
+    tasks.add_argument("--resume", action="store_true", help="go on in --out where the run was interrupted")
+    tasks.add_argument("--no-trace", action="store_true", help="do not keep what was said at every event")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    check(arguments)
+    if arguments.suite:
+        from masgym.cli.suite import run as run_suite
+
+        return run_suite(arguments)
+    game_of(arguments)  # a wrong name is told before models are loaded
+    team = team_of(arguments)
+    game = game_of(arguments, team)
+    assign(game, team)
+    planned = plan(
+        game,
+        dict(map(split_role, arguments.agent)),
+        tasks=arguments.tasks,
+        split=arguments.split,
+        samples=arguments.samples,
+        seed=arguments.seed,
+        settings=settings_of(arguments),
+        sandbox=arguments.sandbox,
+    )
+    progress = Progress()
+    try:
+        with progress:
+            out = asyncio.run(played(planned, team, arguments, progress))
+    except KeyboardInterrupt:
+        print(f"\nmasgym: stopped. {way_on(arguments)}", file=sys.stderr)
+        return 130
+    except MasgymError as error:
+        if not progress.begun:
+            raise
+        print(f"masgym: {one_line(str(error))} {way_on(arguments)}", file=sys.stderr)
+        return 2
+    return told(out, arguments)
+
+
+def check(arguments: argparse.Namespace) -> None:
+    """Raises BadValue for arguments that do not go together."""
+    if bool(arguments.env) == bool(arguments.suite):
+        raise BadValue("name what to play: an ENV such as sokoban, or --suite v1 (one of the two).")
+    if arguments.resume and not arguments.out:
+        raise BadValue("--resume goes on in a run folder; say which one with --out DIR.")
+
+
+def settings_of(arguments: argparse.Namespace) -> dict[str, JSON]:
+    """What `run.json` has to say beyond game and agents: what changes the replies."""
+    options = options_of(arguments)
+    found = {name: getattr(options, name) for name in ("base_url", "temperature", "max_tokens")}
+    return {name: given for name, given in found.items() if given is not None}
+
+
+async def played(
+    planned: Plan, team: Mapping[str, Agent], arguments: argparse.Namespace, progress: Progress
+) -> RunReport:
+    try:
+        return await play_run(
+            planned,
+            team,
+            arguments.out and Path(arguments.out),
+            workers=arguments.workers,
+            resume=arguments.resume,
+            trace=not arguments.no_trace,
+            on_start=progress.start,
+            on_episode=progress.episode,
+        )
+    finally:
+        await close(list(team.values()))
+
+
+async def close(agents: Sequence[Agent]) -> None:
+    """Connections of those that have some."""
+    for agent in {id(agent): agent for agent in agents}.values():
+        if ending := getattr(agent, "aclose", None):
+            await ending()
+
+
+def way_on(arguments: argparse.Namespace) -> str:
+    """How an interrupted run goes on."""
+    if not arguments.out:
+        return "Nothing is kept; a run with --out DIR can be resumed."
+    words = [word for word in arguments.words if word != "--resume"]
+    return f"What was over is kept; go on with: {shlex.join(['masgym', *words, '--resume'])}"
+
+
+def told(out: RunReport, arguments: argparse.Namespace) -> int:
+    """Prints the report. 1 where no episode could be played."""
+    if arguments.json:
+        print_json(report_json(out))
+    else:
+        console().print(screen(out))
+        if arguments.out:
+            print(f"run folder: {arguments.out} (masgym view {shlex.quote(arguments.out)})")
+    failures = out.report.failures
+    if sum(failures.values()) < out.report.episodes:
+        return 0
+    counted = ", ".join(f"{name} {count}" for name, count in failures.items())
+    print(f"masgym: no episode could be played to its end: {counted}. {mend(failures)}", file=sys.stderr)
+    return 1
+
+
+def mend(failures: Mapping[str, int]) -> str:
+    """What to do about the most frequent failure."""
+    worst = max(failures, key=lambda name: failures[name])
+    return {
+        "connection": "Is a server at --base-url?",
+        "timeout": "Give --timeout more seconds, or --workers fewer episodes.",
+        "rate_limited": "Lower --concurrency, or raise --retries.",
+        "unauthorized": "Set the environment variable OPENAI_API_KEY.",
+        "not_found": "Check the model's name and --base-url.",
+        "bad_response": "What --base-url answers is no chat completion.",
+        "context_overflow": "Lower --max-tokens, or take --style compact.",
+    }.get(worst, "What the agent asks answers so; look at it first.")

@@ -1,0 +1,53 @@
+"""How an evaluation gets on: a bar with the running success, on a terminal only."""
+
+import sys
+from collections.abc import Sequence
+from types import TracebackType
+
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+
+from masgym.cli.screen import console
+from masgym.episodes import EpisodeRecord
+
+
+class Progress:
+    """Counts episodes. Where standard error is no terminal it shows nothing."""
+
+    def __init__(self) -> None:
+        columns = (
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.description}", markup=False),
+            TimeRemainingColumn(),
+        )
+        self._bar = Bar(*columns, console=console(stderr=True), transient=True, disable=not sys.stderr.isatty())
+        self._job = self._bar.add_task("", total=None)
+        self.begun = False
+        self._played, self._solved, self._failed = 0, 0, 0
+
+    def __enter__(self) -> "Progress":
+        self._bar.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._bar.stop()
+
+    def start(self, done: Sequence[EpisodeRecord], total: int) -> None:
+        self.begun = True
+        self._bar.update(self._job, total=total)
+        for record in done:
+            self.episode(record)
+
+    def episode(self, record: EpisodeRecord) -> None:
+        self._played += 1
+        self._solved += record.success
+        self._failed += record.ended not in ("done", "T")
+        self._bar.update(self._job, advance=1, description=self.text)
+
+    @property
+    def text(self) -> str:
+        """ "41 of 66 solved, 62.1 %, 2 cut short" """
+        cut = f", {self._failed} cut short" if self._failed else ""
+        share = 100 * self._solved / max(1, self._played)
+        return f"{self._solved} of {self._played} solved, {share:.1f} %{cut}"

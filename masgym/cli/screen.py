@@ -1,0 +1,36 @@
+"""What commands print: JSON for programs, tables for people, and text that others wrote, made harmless."""
+
+import json
+import sys
+from io import TextIOWrapper
+from typing import Any
+
+from rich.console import Console
+
+from masgym.tags import printable
+from masgym.types import JSON
+
+
+def tolerant(stream: Any) -> None:
+    """A terminal that cannot show a character shows a "?" for it."""
+    if isinstance(stream, TextIOWrapper):
+        stream.reconfigure(errors="replace")
+
+
+def print_json(data: JSON) -> None:
+    print(json.dumps(data, indent=1, ensure_ascii=True, allow_nan=False))
+
+
+def console(stderr: bool = False) -> Console:
+    """Nothing that is printed is read as markup. Tables are not broken where the output is no terminal."""
+    file = sys.stderr if stderr else sys.stdout
+    return Console(file=file, markup=False, highlight=False, emoji=False, width=None if file.isatty() else 160)
+
+
+def shown(text: str) -> str:
+    """Text of a model or a file, line by line: it must not move the cursor."""
+    return printable(text, keep="\n")
+
+
+def one_line(text: str) -> str:
+    return printable(" ".join(text.split()))

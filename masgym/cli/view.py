@@ -1,0 +1,20 @@
+"""`masgym view RUN`: one HTML page of a run."""
+
+import argparse
+from typing import Any
+
+from masgym.cli.arguments import command
+
+
+def add(commands: Any) -> None:
+    about = "write one HTML page that shows a run's episodes, event by event"
+    parser = command(commands, "view", about, "masgym view runs/qwen3 --out qwen3.html", run)
+    parser.add_argument("run_folder", metavar="RUN", help="a folder of `masgym eval --out`, or of a training run")
+    parser.add_argument("--out", metavar="FILE", help="the page (default: RUN/view.html)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from masgym.viewer import view
+
+    print(view(arguments.run_folder, arguments.out))
+    return 0
