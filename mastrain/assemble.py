@@ -50,7 +50,7 @@ def assemble(config: RunConfig, folder: Path, say: Callable[[str], None], fresh:
     tokenizers = {policy: tokenizer for policy, (_, tokenizer) in loaded.items()}
     if fresh and config.model.kind == "nano":
         torch.set_num_threads(config.model.warmstart.threads)
-        warm_start(game, models, tokenizers, config.model.warmstart, say)
+        warm_start(game, models, tokenizers, config.model.warmstart, say, config.sandbox)
         torch.set_num_threads(config.torch_threads)
     engine = TransformersEngine(models, tokenizers, workers=config.engine.workers, max_tokens=config.engine.max_tokens)
     updaters = {p: Updater(models[p], tokenizers[p], update_settings(config), folder / "checkpoints") for p in models}
@@ -64,7 +64,7 @@ def assemble(config: RunConfig, folder: Path, say: Callable[[str], None], fresh:
         policies=policies,
         encode=encode,
         sampling=Sampling(temperature=config.algo.temperature, max_new_tokens=config.model.max_new_tokens),
-        run_calls=default_driver(),
+        run_calls=default_driver(config.sandbox),
     )
     return Run(
         config=config,
@@ -86,7 +86,9 @@ def identity_of(game: Game, policies: Mapping[str, str], models: Mapping[str, An
     shapes = {
         p: f"{m.config.model_type}, {sum(x.numel() for x in m.parameters())} parameters" for p, m in models.items()
     }
-    return {"game": game.spec(), "policies": dict(policies), "models": shapes}
+    read = getattr(game.domain.tasks, "params", {})  # of tasks from a file: its name, and the hash of what is in it
+    tasks = {"tasks": dict(read)} if "sha256" in read else {}
+    return {"game": game.spec(), "policies": dict(policies), "models": shapes, **tasks}
 
 
 def model_spec(config: RunConfig) -> ModelSpec:

@@ -149,6 +149,11 @@ def _check_files(path: Path, digests: Mapping[str, JSON]) -> None:
 
 def _check_identity(path: Path, theirs: Mapping[str, JSON], ours: Mapping[str, JSON]) -> None:
     for k in sorted({*ours, *theirs}):
+        if k == "tasks" and ours.get(k) != theirs.get(k):
+            raise BadValue(
+                f"the run of {path} played the tasks of {theirs.get(k)}, and now they are {ours.get(k)}: the file has "
+                "changed. Put the old one back, or start the run anew."
+            )
         if ours.get(k) != theirs.get(k):
             raise BadValue(
                 f"{path} is a checkpoint of another run: its {k} is {theirs.get(k)!r}, this run's is {ours.get(k)!r}."

@@ -6,6 +6,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from masgym.errors import BadValue, UnknownName
+from masgym.tools.sandbox import Sandbox
 from masgym.types import JSON, Style, value
 from mastrain.types import Credit
 
@@ -175,6 +176,7 @@ class RunConfig:
     run_dir: str
     resume: str | None
     torch_threads: int
+    sandbox: Sandbox
     env: EnvConfig
     workflow: WorkflowConfig
     model: ModelConfig

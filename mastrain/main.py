@@ -13,6 +13,8 @@ from transformers.utils.logging import disable_progress_bar
 
 from masgym.errors import BadFile, MasgymError
 from masgym.report import Report, from_json, table, to_json
+from masgym.tools.driver import sandbox_of
+from masgym.types import JSON
 from mastrain import checkpoint, runlog
 from mastrain.assemble import assemble
 from mastrain.config import RunConfig, parse
@@ -74,7 +76,7 @@ def _run(config: RunConfig, folder: Path, interrupt: Interrupt, console: Console
         else:
             progress.stage("evaluating before training")
             before = evaluate_run(run, settings.eval_tasks)
-            log.report("before.json", {name: to_json(report) for name, report in before.items()})
+            log.report("before.json", _json(run, before))
         interrupt.training = True
         done = train(run, log, done, lambda: interrupt.asked, progress.step)
         interrupt.training = False
@@ -84,7 +86,7 @@ def _run(config: RunConfig, folder: Path, interrupt: Interrupt, console: Console
             return 130
         progress.stage("evaluating after training")
         after = evaluate_run(run, settings.eval_tasks)
-    log.report("after.json", {name: to_json(report) for name, report in after.items()})
+    log.report("after.json", _json(run, after))
     log.close()
     console.print(table(_rows(before, after), f"{run.game.name}: {settings.eval_tasks} held-out tasks"))
     for what, where in (
@@ -95,6 +97,12 @@ def _run(config: RunConfig, folder: Path, interrupt: Interrupt, console: Console
     ):
         console.print(f"{what:>16}: {where}")
     return 0
+
+
+def _json(run: Run, reports: Mapping[str, Report]) -> dict[str, JSON]:
+    """Reports as they are written: with where programs ran."""
+    sandbox = sandbox_of(run.team.run_calls)
+    return {name: {"sandbox": sandbox, **to_json(report)} for name, report in reports.items()}
 
 
 def _read_reports(path: Path) -> dict[str, Report]:

@@ -148,7 +148,9 @@ def evaluate_run(
         sampling = replace(run.team.sampling, temperature=1.0, greedy=is_greedy)
         player = EnginePlayer(engine=run.engine, policies=run.policies, encode=run.team.encode, sampling=sampling)
         key = (run.config.seed, "evaluate", split)
-        played = evaluate(run.game, {"*": player}, tasks=tasks, split=split, key=key)
+        played = evaluate(
+            run.game, {"*": player}, tasks=tasks, split=split, key=key, run=run.team.run_calls
+        )
         reports["greedy" if is_greedy else "sampled"] = summarise(run_loop(played, run.engine))
     return reports
 

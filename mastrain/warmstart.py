@@ -27,6 +27,7 @@ from torch import Tensor, nn
 import masgym
 import mastrain
 from masgym.game import Game
+from masgym.tools.sandbox import Sandbox
 from mastrain import chat
 from mastrain.config import WarmstartConfig
 from mastrain.demonstrations import Demonstration, demonstrations
@@ -51,6 +52,7 @@ def warm_start(
     tokenizers: Mapping[str, "PreTrainedTokenizerBase"],
     settings: WarmstartConfig,
     say: Callable[[str], None] = lambda line: None,
+    sandbox: Sandbox = "auto",
 ) -> None:
     """Fills every policy's model, in place. Equal models get equal weights, from the cache or taught now, once."""
     taught: dict[Path, Weights] = {}
@@ -58,7 +60,7 @@ def warm_start(
         path = cache_folder() / f"warmstart-{fingerprint(game, model, settings)}.safetensors"
         weights = taught[path] if path in taught else _read(path, say)
         if weights is None:
-            weights = taught[path] = teach(game, model, tokenizers[policy], settings, say)
+            weights = taught[path] = teach(game, model, tokenizers[policy], settings, say, sandbox)
             _write(path, weights, say)
         model.load_state_dict(weights)
 
@@ -69,12 +71,13 @@ def teach(
     tokenizer: "PreTrainedTokenizerBase",
     settings: WarmstartConfig,
     say: Callable[[str], None] = lambda line: None,
+    sandbox: Sandbox = "auto",
 ) -> Weights:
     """The weights after `settings.steps` optimiser steps; `model` itself and the global generators are left alone."""
     pupil = copy.deepcopy(model)
     if settings.steps > 0:
         say(f"supervised start: making {settings.steps * settings.batch} demonstrations")
-        shown = demonstrations(game, settings.steps * settings.batch, settings.corrupt, settings.seed)
+        shown = demonstrations(game, settings.steps * settings.batch, settings.corrupt, settings.seed, sandbox)
         with _global_generators_kept():
             _train(pupil, tokenizer, [example(tokenizer, one) for one in shown], settings, say)
     return {name: tensor.detach().clone().contiguous() for name, tensor in pupil.state_dict().items()}

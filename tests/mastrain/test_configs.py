@@ -61,6 +61,7 @@ def test_presets_are_short():
         ("algo.clip=wide", BadValue, "a float was expected"),
         ("algo.credit=later", UnknownName, "immediate"),
         ("algo.name=ppo", UnknownName, "at_grpo"),
+        ("sandbox=unsave", UnknownName, "Did you mean 'unsafe'"),
         ("policies=map", BadValue, "no policy for"),
         ("env.T=0", BadValue, "0"),
         ("train.tasks=0", BadValue, "from 1 to"),

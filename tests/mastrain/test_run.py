@@ -75,7 +75,7 @@ def test_other_envs_workflows_and_policies_run(tmp_path, changes):
 
 def test_what_a_run_leaves(tmp_path):
     folder = tmp_path / "run"
-    assert start(folder) == 0
+    assert start(folder, "sandbox=unsafe") == 0
     steps = [json.loads(line) for line in (folder / runlog.METRICS).read_text().splitlines()]
     assert [row["step"] for row in steps] == [1, 2, 3, 4]
     for name in ("sample/success", "groups/zero_variance", "tool/entropy", "actor/grad_norm", "actor/term/legal"):
@@ -87,6 +87,7 @@ def test_what_a_run_leaves(tmp_path):
     report = json.loads((folder / "after.json").read_text())
     assert set(report) == {"sampled", "greedy"}
     assert set(report["sampled"]["success"]) == {"mean", "low", "high"}
+    assert report["sampled"]["sandbox"] == report["greedy"]["sandbox"] == "unsafe"
 
 
 def test_an_interrupted_run_goes_on_bit_for_bit(tmp_path, monkeypatch):
@@ -206,6 +207,18 @@ def test_a_step_that_samples_nothing_is_an_error(tmp_path, monkeypatch):
     monkeypatch.setattr(TransformersEngine, "generate", nothing)
     with pytest.raises(BadValue, match=r"nothing to learn from.*timeout"):
         start(tmp_path / "run", "train.steps=1")
+
+
+def test_a_task_file_that_has_changed_since_is_told(tmp_path):
+    lines = [json.dumps({"question": f"{n}+1", "answer": str(n + 1)}) for n in range(200)]
+    file, folder = tmp_path / "tasks.jsonl", tmp_path / "run"
+    file.write_text("\n".join(lines))
+    assert start(folder, "env=math", "env.level=null", f"+env.params.file={file}", "train.steps=1") == 0
+    (folder / "after.json").unlink()
+    assert resume(folder) == 0
+    file.write_text("\n".join([*lines, '{"question": "2*3", "answer": "6"}']))
+    with pytest.raises(BadValue, match=r"tasks\.jsonl.*has changed"):
+        resume(folder)
 
 
 @pytest.mark.parametrize("broken", ["nothing", "config"])
