@@ -97,7 +97,7 @@ def model_spec(config: RunConfig) -> ModelSpec:
         source="nano" if model.kind == "nano" else str(model.path),
         dtype=model.dtype,
         gguf_file=model.gguf_file or "",
-        nano=Nano(hidden=model.hidden, layers=model.layers, heads=model.heads),
+        nano=Nano(hidden=model.hidden, layers=model.layers, heads=model.heads, pairs=config.env.compact_pairs),
         seed=config.seed,
     )
 

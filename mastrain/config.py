@@ -70,6 +70,7 @@ class EnvConfig:
     outcome_only: bool
     level: str | None
     compact_reply_tokens: int  # what a reply in the compact style may take of the small model's tokens
+    compact_pairs: str  # symbols of a board of which the small model reads two at a time; "" = each alone
     params: Mapping[str, JSON]
 
 

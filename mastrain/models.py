@@ -32,7 +32,7 @@ def load_model(spec: ModelSpec) -> tuple[nn.Module, PreTrainedTokenizerBase]:
     """The model in eval mode. Raises BadFile where there is none to load, or not a whole one, BadValue where its
     tokenizer cannot chat."""
     if spec.source == "nano":
-        return nano_model(spec.nano, spec.seed), nano_tokenizer()
+        return nano_model(spec.nano, spec.seed), nano_tokenizer(spec.nano.pairs)
     kind = "folder" if Path(spec.source).exists() else "hub id"
     if kind == "hub id" and not _HUB_ID.fullmatch(spec.source):
         raise BadFile(f"the model folder {spec.source!r} does not exist (and no hub id is written so).")

@@ -1,9 +1,11 @@
 """`model=nano`: the Qwen3 architecture at 0.86M parameters, with a tokenizer of one token per character.
 
 Prompt and reply as tokens: content <bos> reply <eos>: <bos> separates them, so a reply's first token is predicted
-from the separator. Whole words get one token where the compact prompts use them (the slots).
+from the separator. Whole words get one token where the compact prompts use them (the slots), and two cells of a large
+board where the shape asks for it: half the tokens to compute.
 """
 
+import re
 import string
 from typing import cast
 
@@ -32,13 +34,15 @@ class Nano:
     heads: int = 4
     feed_forward: int = 384
     context: int = 2048  # tokens; rotary positions cost no parameters
+    pairs: str = ""  # symbols of a board: any two of them side by side are one token
 
 
-def nano_tokenizer() -> PreTrainedTokenizerFast:
-    """One token per printable ASCII character, newline and slot word; anything else is <unk>."""
-    vocabulary = (PAD, BOS, EOS, UNK, *WORDS, *CHARACTERS)
+def nano_tokenizer(pairs: str = "") -> PreTrainedTokenizerFast:
+    """One token per printable ASCII character, newline, slot word and pair of `pairs`; anything else is <unk>."""
+    together = [a + b for a in pairs for b in pairs]
+    vocabulary = (PAD, BOS, EOS, UNK, *WORDS, *CHARACTERS, *together)
     tokenizer = Tokenizer(models.WordLevel({token: i for i, token in enumerate(vocabulary)}, unk_token=UNK))
-    pieces = Regex(rf"\b(?:{'|'.join(WORDS)})\b|[\s\S]")
+    pieces = Regex("|".join([rf"\b(?:{'|'.join(WORDS)})\b", *map(re.escape, together), r"[\s\S]"]))
     tokenizer.pre_tokenizer = pre_tokenizers.Split(pieces, behavior="isolated")
     tokenizer.decoder = decoders.Fuse()  # the pieces as they are: no spaces between them
     return PreTrainedTokenizerFast(
@@ -55,7 +59,7 @@ def nano_tokenizer() -> PreTrainedTokenizerFast:
 
 def nano_model(shape: Nano, seed: int) -> Qwen3ForCausalLM:
     """Float32 weights drawn from `seed` alone; the global generator is left as it was."""
-    tokenizer = nano_tokenizer()
+    tokenizer = nano_tokenizer(shape.pairs)
     config = Qwen3Config(
         vocab_size=len(tokenizer),
         hidden_size=shape.hidden,

@@ -57,7 +57,7 @@ def warm_start(
     """Fills every policy's model, in place. Equal models get equal weights, from the cache or taught now, once."""
     taught: dict[Path, Weights] = {}
     for policy, model in models.items():
-        path = cache_folder() / f"warmstart-{fingerprint(game, model, settings)}.safetensors"
+        path = cache_folder() / f"warmstart-{fingerprint(game, model, tokenizers[policy], settings)}.safetensors"
         weights = taught[path] if path in taught else _read(path, say)
         if weights is None:
             weights = taught[path] = teach(game, model, tokenizers[policy], settings, say, sandbox)
@@ -160,22 +160,26 @@ def cache_folder() -> Path:
     return Path(os.environ.get("MASGYM_CACHE") or Path.home() / ".cache" / "masgym")
 
 
-def fingerprint(game: Game, model: nn.Module, settings: WarmstartConfig) -> str:
-    """A hash of all that shapes the weights: game, settings, first weights, libraries, machine, our sources."""
+def fingerprint(game: Game, model: nn.Module, tokenizer: "PreTrainedTokenizerBase", settings: WarmstartConfig) -> str:
+    """A hash of all that shapes the weights: game, settings, first weights, vocabulary, libraries, machine, our
+    sources."""
     shaping = {
         "game": {name: part for name, part in game.spec().items() if name not in _REWARDS},
         "settings": asdict(settings),
         "weights": _digest_of(model.state_dict()),
         "libraries": {name: version(name) for name in ("torch", "trl", "transformers", "tokenizers", "numpy")},
         "machine": [platform.machine(), torch.get_num_threads()],
-        "sources": {
-            f"{package.__name__}/{path.name}": _digest(path.read_bytes())
-            for package, patterns in _SOURCES
-            for pattern in patterns
-            for path in sorted(Path(str(package.__file__)).parent.glob(pattern))
-        },
+        "vocabulary": tokenizer.get_vocab(),
+        "sources": {name: _digest(path.read_bytes()) for name, path in sources().items()},
     }
     return _digest(json.dumps(shaping, sort_keys=True).encode())[:24]
+
+
+def sources() -> dict[str, Path]:
+    """The files whose content shapes the weights, by package and path in it: many are called domain.py."""
+    roots = [(Path(str(package.__file__)).parent, patterns) for package, patterns in _SOURCES]
+    found = [(root, path) for root, patterns in roots for pattern in patterns for path in sorted(root.glob(pattern))]
+    return {path.relative_to(root.parent).as_posix(): path for root, path in found}
 
 
 def _digest(data: bytes) -> str:

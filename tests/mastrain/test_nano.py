@@ -30,6 +30,16 @@ def test_one_token_per_character_and_per_slot_word():
     assert tokenizer.decode(tokenizer.encode("R  U, 'x' ?!")) == "R  U, 'x' ?!"
 
 
+def test_two_cells_of_a_board_are_one_token_where_asked_for():
+    tokenizer = nano_tokenizer("#.")
+    board = ".#..\n##.."
+    assert len(tokenizer.encode(board)) == 5
+    assert tokenizer.decode(tokenizer.encode(board)) == board
+    assert len(nano_tokenizer().encode(board)) == 9
+    assert tokenizer.encode("act") == nano_tokenizer().encode("act")
+    assert nano_model(Nano(pairs="#."), 0).config.vocab_size == len(tokenizer)
+
+
 def test_every_slot_is_a_word():
     assert set(WORDS) == set(get_args(Slot))
 

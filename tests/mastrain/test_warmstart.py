@@ -20,6 +20,10 @@ SETTINGS = WarmstartConfig(steps=6, batch=8, lr=1e-2, corrupt=0.3, seed=0, threa
 GAME = masgym.game("sokoban", style="compact")
 
 
+def print_of(game, model, settings):
+    return fingerprint(game, model, TOKENIZER, settings)
+
+
 def tiny(seed=0):
     return nano_model(Nano(hidden=16, layers=1, heads=2, feed_forward=24), seed)
 
@@ -136,41 +140,36 @@ def test_a_damaged_entry_is_made_anew(cache, damage, no_teaching):
 
 
 def test_the_fingerprint_is_of_all_that_shapes_the_weights(monkeypatch):
-    usual = fingerprint(GAME, tiny(), SETTINGS)
-    assert usual == fingerprint(GAME, tiny(), SETTINGS)
+    usual = print_of(GAME, tiny(), SETTINGS)
+    assert usual == print_of(GAME, tiny(), SETTINGS)
     others = [
-        fingerprint(masgym.game("sokoban", style="compact", boxes=2), tiny(), SETTINGS),
-        fingerprint(masgym.game("sokoban", style="compact", workflow="solo"), tiny(), SETTINGS),
-        fingerprint(GAME, tiny(seed=1), SETTINGS),
-        fingerprint(GAME, nano_model(Nano(hidden=16, layers=2, heads=2, feed_forward=24), 0), SETTINGS),
+        print_of(masgym.game("sokoban", style="compact", boxes=2), tiny(), SETTINGS),
+        print_of(masgym.game("sokoban", style="compact", workflow="solo"), tiny(), SETTINGS),
+        print_of(GAME, tiny(seed=1), SETTINGS),
+        print_of(GAME, nano_model(Nano(hidden=16, layers=2, heads=2, feed_forward=24), 0), SETTINGS),
         *(
-            fingerprint(GAME, tiny(), dataclasses.replace(SETTINGS, **{name: getattr(SETTINGS, name) + 0.5}))
+            print_of(GAME, tiny(), dataclasses.replace(SETTINGS, **{name: getattr(SETTINGS, name) + 0.5}))
             for name in ("steps", "batch", "lr", "corrupt", "seed")
         ),
     ]
     monkeypatch.setattr(warmstart, "version", lambda name: "0")
-    others.append(fingerprint(GAME, tiny(), SETTINGS))
+    others.append(print_of(GAME, tiny(), SETTINGS))
     assert len({usual, *others}) == len(others) + 1
 
 
-def test_the_fingerprint_reads_the_sources(monkeypatch):
-    usual = fingerprint(GAME, tiny(), SETTINGS)
-    (package, patterns), *rest = warmstart._SOURCES
-    monkeypatch.setattr(warmstart, "_SOURCES", ((package, patterns[:-1]), *rest))
-    assert fingerprint(GAME, tiny(), SETTINGS) != usual
-    names = {
-        path.relative_to(folder.parent).as_posix()
-        for package, patterns in ((package, patterns), *rest)
-        for folder in [warmstart.Path(package.__file__).parent]
-        for pattern in patterns
-        for path in folder.glob(pattern)
-    }
-    assert {"masgym/domains/sokoban/domain.py", "masgym/game.py", "mastrain/nano.py", "mastrain/warmstart.py"} <= names
+def test_the_fingerprint_reads_every_source(monkeypatch, tmp_path):
+    usual, files = print_of(GAME, tiny(), SETTINGS), warmstart.sources()
+    named = {"masgym/domains/sokoban/domain.py", "masgym/domains/code/domain.py", "masgym/game.py", "mastrain/nano.py"}
+    assert named <= set(files)
+    (changed := tmp_path / "domain.py").write_text("")
+    for name in named:
+        monkeypatch.setattr(warmstart, "sources", lambda name=name: {**files, name: changed})
+        assert print_of(GAME, tiny(), SETTINGS) != usual
 
 
 def test_rewards_do_not_shape_the_start():
     other = masgym.game("sokoban", style="compact", alpha=2.0, malformed=-1.0, outcome_only=True)
-    assert fingerprint(other, tiny(), SETTINGS) == fingerprint(GAME, tiny(), SETTINGS)
+    assert print_of(other, tiny(), SETTINGS) == print_of(GAME, tiny(), SETTINGS)
 
 
 @pytest.mark.parametrize("unusable", ["file", "below a file"])
