@@ -4,7 +4,7 @@ import importlib
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -23,6 +23,7 @@ class Spec:
 
     name: str
     entry: Entry
+    fixed: Mapping[str, JSON] = field(default_factory=dict)  # fields that the name itself gives
 
     @property
     def module(self) -> str:
@@ -48,6 +49,9 @@ class Spec:
 
 _DOMAINS: dict[str, Spec] = {}
 _WORKFLOWS: dict[str, Spec] = {}
+_FAMILIES: Mapping[str, tuple[str, str]] = {  # `family/member` is a domain: its entry, and the field that is the member
+    "reasoning_gym": ("masgym.foreign.reasoning_gym:ReasoningGym", "dataset"),
+}
 
 
 def register_domain(name: str, entry: Entry) -> None:
@@ -181,11 +185,11 @@ def _domain(name: str, turns: int, level: str | None, given: dict[str, JSON], ot
     spec = _find(_DOMAINS, "domain", name)
     if not is_dataclass(spec.load()):
         raise BadValue(f"{spec.module}:{spec.attribute} is no dataclass; a domain is one (see masgym.game.Domain).")
-    known = [f.name for f in fields(spec.load())]
+    known = [f.name for f in fields(spec.load()) if f.name not in spec.fixed]
     for option in given:
         if option not in known:
             raise UnknownName(f"option of {name}", option, (*known, *others, *_OPTIONS))
-    preset = {"turns": turns} if "turns" in known else {}
+    preset = {**spec.fixed, **({"turns": turns} if "turns" in known else {})}
     if level is not None:
         if not isinstance(level, str) or level not in spec.levels():  # pyright: ignore[reportUnnecessaryIsInstance]
             raise UnknownName(f"level of {name}", level, spec.levels())
@@ -224,9 +228,25 @@ def _made(spec: Spec, arguments: Mapping[str, JSON]) -> Any:
 
 
 def _find(specs: Mapping[str, Spec], kind: str, name: str) -> Spec:
+    if specs is _DOMAINS and isinstance(name, str) and (member := _member(name)):  # pyright: ignore[reportUnnecessaryIsInstance]
+        return member
     if not isinstance(name, str) or name not in specs:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise UnknownName(kind, name, specs)
     return specs[name]
+
+
+def _member(name: str) -> Spec | None:
+    """The domain that `family/member` stands for. Raises BadValue for what names a foreign environment."""
+    family, slash, member = name.partition("/")
+    if slash and family in _FAMILIES:
+        entry, own = _FAMILIES[family]
+        return Spec(name=name, entry=entry, fixed={own: member})
+    if ":" in name:
+        raise BadValue(
+            f"{name!r} is no domain. If it is a foreign environment, masgym.foreign.resolve plays it with agents. "
+            "Training needs a Game, whose saved points branch: write it as a domain (masgym.Domain)."
+        )
+    return None
 
 
 def _register(specs: dict[str, Spec], kind: str, name: str, entry: Entry) -> None:

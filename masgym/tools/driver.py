@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
-from masgym.errors import UnknownName
+from masgym.errors import BadValue, UnknownName
 from masgym.game import Game
 from masgym.tools.math_verify import math_verify
 from masgym.tools.python import Python
@@ -46,13 +46,27 @@ class Driver:
         return self.tools[name]
 
 
-def default_driver(sandbox: Sandbox = "auto") -> Driver:
-    """All tools that this installation has. `sandbox` is where programs run: "unsafe" isolates nothing.
+_REGISTERED: dict[str, Tool] = {}
 
-    Raises UnknownName for another one.
+
+def register_tool(name: str, tool: Tool) -> None:
+    """Makes `name` known to every `default_driver`: the module of a domain does so for tools of its own.
+
+    `tool` answers whatever the domain's `calls` hold, from any thread, and returns what went wrong as an outcome.
+    Raises BadValue for a name that is taken.
+    """
+    if name in (*default_driver().tools, *_REGISTERED) and _REGISTERED.get(name) is not tool:
+        raise BadValue(f"there is a tool {name!r} already; choose another name.")
+    _REGISTERED[name] = tool
+
+
+def default_driver(sandbox: Sandbox = "auto") -> Driver:
+    """All tools that this installation has, and those registered.
+
+    `sandbox` is where programs run: "unsafe" isolates nothing. Raises UnknownName for another one.
     """
     python = Python(backend=backend_name(sandbox))
-    return Driver(tools={"math_verify": math_verify, "python": python, "search": search})
+    return Driver(tools={"math_verify": math_verify, "python": python, "search": search, **_REGISTERED})
 
 
 def sandbox_of(run: RunCalls) -> str:

@@ -11,6 +11,7 @@ import pytest
 
 from masgym.errors import BadValue
 from masgym.tools import math_verify as module
+from masgym.tools import workers as pool
 from masgym.tools.driver import default_driver
 from masgym.tools.math_verify import MathVerify
 from masgym.types import ToolCall, ToolResult
@@ -35,8 +36,8 @@ def tool():
 def started(monkeypatch):
     """The processes started while a test runs."""
     made = []
-    popen = module.subprocess.Popen
-    monkeypatch.setattr(module.subprocess, "Popen", lambda *a, **k: made.append(popen(*a, **k)) or made[-1])
+    popen = pool.subprocess.Popen
+    monkeypatch.setattr(pool.subprocess, "Popen", lambda *a, **k: made.append(popen(*a, **k)) or made[-1])
     return made
 
 
@@ -133,7 +134,7 @@ def test_an_interrupted_question_leaves_no_answer_behind(tool, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(module.json, "loads", interrupt)
+        patched.setattr(pool.json, "loads", interrupt)
         with pytest.raises(KeyboardInterrupt):
             ask(tool, "7", "7")
     assert ask(tool, "7", "8") == WRONG
