@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from statistics import correlation, fmean
+from statistics import fmean
 
 from masgym.types import value
 
@@ -57,15 +57,23 @@ def paired_difference(one: Sequence[Sequence[bool]], other: Sequence[Sequence[bo
     """Success of `one` minus that of `other` on the same tasks, in the same order.
 
     The limits of the two are squared and added, less what their correlation over tasks takes off: Newcombe's interval
-    for paired shares (Statistics in Medicine 17, 1998, method 8), with limits clustered by task in place of Wilson's
+    for paired shares (Statistics in Medicine 17, 1998, method 10), with limits clustered by task in place of Wilson's
     (ours). It has a width even where all differences are equal.
     """
     a, b = success_interval(one), success_interval(other)
-    means = [fmean(outcomes) for outcomes in one], [fmean(outcomes) for outcomes in other]
-    phi = correlation(*means) if len(set(means[0])) > 1 < len(set(means[1])) else 0.0
+    phi = _correlation([fmean(outcomes) for outcomes in one], [fmean(outcomes) for outcomes in other])
     below, above = (a.mean - a.low, b.high - b.mean), (a.high - a.mean, b.mean - b.low)
     difference = a.mean - b.mean
     return Estimate(mean=difference, low=difference - _joint(below, phi), high=difference + _joint(above, phi))
+
+
+def _correlation(one: Sequence[float], other: Sequence[float]) -> float:
+    """Over tasks; a positive one with the method's correction for continuity, 0 where one of the two never varies."""
+    n, a, b = len(one), fmean(one), fmean(other)
+    covariance = sum((x - a) * (y - b) for x, y in zip(one, other, strict=True)) / n
+    spread = math.sqrt(sum((x - a) ** 2 for x in one) * sum((y - b) ** 2 for y in other)) / n
+    corrected = max(0.0, covariance - 1 / (2 * n)) if covariance > 0 else covariance
+    return corrected / spread if spread else 0.0
 
 
 def _joint(arms: tuple[float, float], phi: float) -> float:

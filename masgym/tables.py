@@ -67,7 +67,7 @@ def blocks(out: RunReport) -> tuple[Block, ...]:
 
 
 def rich_table(block: Block) -> Table:
-    table = Table(title=block.title, title_justify="left")
+    table = Table(title=Text(block.title), title_justify="left")
     for number, name in enumerate(block.header):
         table.add_column(name, justify="right" if name and number else "left", overflow="fold")
     for row in block.rows:

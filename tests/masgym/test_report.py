@@ -117,6 +117,42 @@ def test_what_is_no_reply_is_refused_and_its_agent_named(agent, says):
         play(masgym.game("sokoban"), {"tool": agent, "*": Oracle()}, tasks=2)
 
 
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"tasks": "x"}, "tasks is 'x'; a whole number of at least 0"),
+        ({"tasks": True}, "tasks is True"),
+        ({"tasks": -1}, "tasks is -1"),
+        ({"tasks": 2.0}, "tasks is 2.0"),
+        ({"samples": 0}, "samples is 0"),
+        ({"samples": None}, "samples is None"),
+        ({"workers": 0}, "workers is 0"),
+        ({"workers": "many"}, "workers is 'many'"),
+        ({"key": "evaluate"}, "key is 'evaluate'; a tuple"),
+        ({"split": "exam"}, "unknown split 'exam'"),
+    ],
+)
+def test_bad_arguments_are_told(options, says):
+    with pytest.raises((BadValue, UnknownName), match=says):
+        play(masgym.game("sokoban"), {"*": Oracle()}, **{"tasks": 1, **options})
+
+
+def test_what_is_no_game_and_who_is_no_agent_are_told():
+    with pytest.raises(BadValue, match=r"game is 'sokoban'; a Game was expected"):
+        play("sokoban", {"*": Oracle()}, tasks=1)
+    with pytest.raises(BadValue, match="agents is .*; a mapping was expected"):
+        play(masgym.game("sokoban"), Oracle(), tasks=1)
+    with pytest.raises(BadValue, match=r"'tool' is played by 'oracle', which has no method act"):
+        play(masgym.game("sokoban"), {"tool": "oracle", "*": Oracle()}, tasks=1)
+    with pytest.raises(BadValue, match="no episodes to report on"):
+        summarise(())
+
+
+def test_pass_at_k_goes_by_powers_of_two():
+    report = summarise(play(masgym.game("sokoban"), {"*": Oracle()}, tasks=2, samples=6))
+    assert {k: found.mean for k, found in report.pass_at_k.items()} == {"1": 1, "2": 1, "4": 1}
+
+
 def test_lone_surrogates_are_replaced_as_the_faces_do():
     seen = []
 
