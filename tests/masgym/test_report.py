@@ -140,7 +140,7 @@ def test_bad_arguments_are_told(options, says):
 def test_what_is_no_game_and_who_is_no_agent_are_told():
     with pytest.raises(BadValue, match=r"game is 'sokoban'; a Game was expected"):
         play("sokoban", {"*": Oracle()}, tasks=1)
-    with pytest.raises(BadValue, match="agents is .*; a mapping was expected"):
+    with pytest.raises(BadValue, match=r"agents is .*; a mapping was expected"):
         play(masgym.game("sokoban"), Oracle(), tasks=1)
     with pytest.raises(BadValue, match=r"'tool' is played by 'oracle', which has no method act"):
         play(masgym.game("sokoban"), {"tool": "oracle", "*": Oracle()}, tasks=1)
