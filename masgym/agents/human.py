@@ -36,7 +36,7 @@ def read_reply(prompt: str, line: Callable[[str], str] | None = None) -> str:
 
 def _goes_on(lines: list[str]) -> bool:
     if lines[0].lstrip().startswith("```"):
-        return len(lines) == 1 or not lines[-1].rstrip().endswith("```")
+        return "\n".join(lines).count("```") < 2
     return lines[-1].endswith("\\")
 
 
