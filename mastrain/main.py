@@ -16,7 +16,7 @@ from masgym.report import Report, from_json, table, to_json
 from masgym.tools.driver import sandbox_of
 from masgym.types import JSON
 from mastrain import checkpoint, runlog
-from mastrain.assemble import assemble
+from mastrain.assemble import Run, assemble
 from mastrain.config import RunConfig, parse
 from mastrain.games import check_names
 from mastrain.progress import Progress
