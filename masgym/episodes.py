@@ -69,7 +69,7 @@ class Judged:
     right: bool
     done: bool
     terms: Mapping[str, float]  # weighted local terms, in reward units
-    penalty: float  # the malformed cost (<= 0)
+    penalty: float  # malformed and route costs (<= 0)
 
 
 @value

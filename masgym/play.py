@@ -200,5 +200,5 @@ def _judged(done: Transition, agent: str, calls: Sequence[ToolCall]) -> Judged:
         right=effect.right,
         done=effect.done,
         terms=reward.local,
-        penalty=reward.malformed,
+        penalty=reward.penalty,
     )

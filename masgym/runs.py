@@ -14,7 +14,7 @@ from masgym.evaluate import check_count, check_game, count_of
 from masgym.faces.catalogue import pettingzoo_id
 from masgym.game import Game
 from masgym.registry import game as make_game
-from masgym.registry import make_workflow
+from masgym.registry import list_domains, make_workflow
 from masgym.report import Report, summarise, to_json
 from masgym.tools.sandbox import Backend, Sandbox, backend_name
 from masgym.types import JSON, Split, Task, value
@@ -105,7 +105,7 @@ def plan_of(
         raise BadValue("there are no tasks to play; the split that was asked for is empty.")
     run = Run(
         masgym=version("masgym"),
-        environment=pettingzoo_id(game.domain.name),
+        environment=_environment(game.domain.name),
         game=plain(game.spec()),
         fingerprint=game.fingerprint,
         agents=dict(names),
@@ -118,6 +118,11 @@ def plan_of(
         sandbox=backend_name(sandbox),
     )
     return Plan(run=run, game=game, tasks=tuple(tasks))
+
+
+def _environment(domain: str) -> str:
+    """The id under which PettingZoo knows a registered domain; other domains say themselves what they are."""
+    return pettingzoo_id(domain) if domain in list_domains() else domain
 
 
 def task_hash(tasks: Sequence[Task]) -> str:

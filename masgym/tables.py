@@ -13,6 +13,7 @@ from rich.text import Text
 from masgym.estimates import Estimate
 from masgym.report import Report
 from masgym.runs import RunReport
+from masgym.tags import printable
 from masgym.types import value
 
 
@@ -67,11 +68,11 @@ def blocks(out: RunReport) -> tuple[Block, ...]:
 
 
 def rich_table(block: Block) -> Table:
-    table = Table(title=Text(block.title), title_justify="left")
+    table = Table(title=Text(printable(block.title)), title_justify="left")
     for number, name in enumerate(block.header):
         table.add_column(name, justify="right" if name and number else "left", overflow="fold")
     for row in block.rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*(Text(printable(cell)) for cell in row))
     return table
 
 
@@ -86,7 +87,7 @@ def number(given: float, form: str = ".2f") -> str:
 
 
 def _cell(text: str) -> str:
-    return " ".join(text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").split())
+    return " ".join(printable(text).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").split())
 
 
 _COLUMNS = (
