@@ -17,6 +17,7 @@ from masgym.registry import (
     register_workflow,
 )
 from masgym.snapshot import Snapshot
+from masgym.tools.driver import register_tool
 from masgym.types import Observation, State, Task, Transition
 
 __all__ = [
@@ -41,5 +42,6 @@ __all__ = [
     "make",
     "parallel_env",
     "register_domain",
+    "register_tool",
     "register_workflow",
 ]

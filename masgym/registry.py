@@ -3,8 +3,10 @@
 import importlib
 import re
 import sys
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, fields, is_dataclass
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -36,7 +38,10 @@ class Spec:
     def load(self) -> Any:
         if not isinstance(self.entry, str):
             return self.entry
-        module = importlib.import_module(self.module)
+        try:
+            module = importlib.import_module(self.module)
+        except ImportError as error:
+            raise BadValue(f"entry {self.entry!r} of {self.name} cannot be imported: {error}.") from error
         if not hasattr(module, self.attribute):
             raise BadValue(f"entry {self.entry!r} of {self.name}: the module has no {self.attribute!r}.")
         return getattr(module, self.attribute)
@@ -258,6 +263,19 @@ def _register(specs: dict[str, Spec], kind: str, name: str, entry: Entry) -> Non
     specs[name] = spec
 
 
+def _register_installed() -> None:
+    """What other packages offer: their entry points of the groups `masgym.domains` and `masgym.workflows`.
+
+    One that no registry can hold is left out with a warning: a package that is installed must not break masgym.
+    """
+    for group, register in (("masgym.domains", register_domain), ("masgym.workflows", register_workflow)):
+        for found in entry_points(group=group):
+            try:
+                register(found.name, found.value)
+            except BadValue as error:
+                warnings.warn(f"the entry point {found.name!r} of {group} was left out: {error}", stacklevel=2)
+
+
 _OPTIONS = (
     "workflow",
     "T",
@@ -288,3 +306,4 @@ for _name, _entry in {
     "routed": "masgym.workflows.routed:Routed",
 }.items():
     register_workflow(_name, _entry)
+_register_installed()
