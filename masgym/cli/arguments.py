@@ -15,7 +15,6 @@ from masgym.registry import game as make_game
 from masgym.registry import list_workflows, make_workflow
 from masgym.types import JSON
 
-FOREIGN = ("pettingzoo:", "textarena:", "reasoning_gym/")  # environments of others, by how their names begin
 ENV = "sokoban or another name of `masgym list`, also as masgym/sokoban_v0; reasoning_gym/NAME; pettingzoo:MODULE; \
 textarena:GAME"
 
@@ -127,7 +126,7 @@ def resolve(env: str, workflow: Workflow | None, fields: Mapping[str, JSON]) -> 
     Raises UnknownName for an environment that does not exist, BadValue for fields that it cannot have.
     """
     given: dict[str, Any] = dict(fields)
-    if env.startswith(FOREIGN):
+    if ":" in env:  # what others made
         from masgym.foreign import resolve as resolve_foreign
 
         return resolve_foreign(env, workflow, **given)

@@ -1,6 +1,7 @@
 """`masgym view RUN`: one HTML page of a run."""
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 from masgym.cli.arguments import command
@@ -14,7 +15,8 @@ def add(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from masgym.viewer import view
+    from masgym.viewer import write_page
 
-    print(view(arguments.run_folder, arguments.out))
+    folder = Path(arguments.run_folder)
+    print(f"written: {write_page(folder, arguments.out or folder / 'view.html')}")
     return 0
