@@ -60,8 +60,8 @@ async def _episode(game: Game, run: RunCalls, corrupt: float, seed: int, episode
     state = game.initial(game.domain.tasks.get("train", index))
     while members := game.active(state):
         wanted = _right(game, state)
-        for agent in members:
-            made.append(Demonstration(agent=agent, messages=game.observe(state, agent).messages, reply=wanted[agent]))
+        prompts = {game.observe(state, agent).messages: agent for agent in reversed(members)}  # equal ones count once
+        made += [Demonstration(agent=a, messages=m, reply=wanted[a]) for m, a in reversed(prompts.items())]
         played = {a: _spoilt(game, state, a, r, rng) if rng.random() < corrupt else r for a, r in wanted.items()}
         state = await _step(game, state, played, run)
         if played != wanted and not await _live(game, state, run):
