@@ -5,6 +5,7 @@
 
 A mask lets a branch see the prompt and its own tokens, positions are those of the branch. So a prompt is neither
 computed nor stored once per reply, ragged numbers of replies need no special case, and ended replies drop out.
+What prompts have in common at their beginning, their stem, is computed once too (one board, many proposals).
 
 Legend of shapes: P prompts, L prompt tokens (left-padded), R replies of all prompts, W live replies of the prompt with
 the most (padded on the right), C columns of the cache, T new tokens at most, V vocabulary.
@@ -76,24 +77,67 @@ def _draw(logits: Tensor, uniforms: Tensor, sampling: Sampling) -> tuple[Tensor,
     return tokens, logps.gather(-1, tokens[:, None])[:, 0]
 
 
+def stems_of(prompts: Sequence[Sequence[int]]) -> tuple[list[Sequence[int]], list[int]]:
+    """(stems, the stem of each prompt): prompts side by side in alphabetical order share a stem as long as that saves
+    tokens, and at least half of what joins it. A stem leaves at least the last token of each of its prompts."""
+    stems, stem_of, members = list[Sequence[int]](), [0] * len(prompts), 0
+    for p in sorted(range(len(prompts)), key=lambda p: tuple(prompts[p])):
+        body = prompts[p][:-1]
+        common = _common(stems[-1], body) if stems else 0
+        saved = common - (members - 1) * (len(stems[-1]) - common) if stems else 0
+        if saved > len(body) / 2:
+            stems[-1], members = body[:common], members + 1
+        else:
+            stems.append(body)
+            members = 1
+        stem_of[p] = len(stems) - 1
+    return stems, stem_of
+
+
+def _common(a: Sequence[int], b: Sequence[int]) -> int:
+    """How many tokens are equal at the beginning."""
+    return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+
+
+def _padded(rows: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor]:
+    """(ids, mask), both (rows, longest), padded on the left."""
+    width = max(map(len, rows))
+    ids = [[0] * (width - len(row)) + list(row) for row in rows]
+    mask = [[0] * (width - len(row)) + [1] * len(row) for row in rows]
+    return torch.tensor(ids, device=device), torch.tensor(mask, device=device)
+
+
+def _positions(mask: Tensor) -> Tensor:
+    return (mask.cumsum(1) - 1).clamp(min=0)
+
+
 class _Tree:
     """The cache of a few prompts and of the replies that branch off them."""
 
     def __init__(self, model: nn.Module, prompts: Sequence[Sequence[int]]) -> None:
         self._model = model
         device = next(model.parameters()).device
-        width = max(map(len, prompts))
-        ids = torch.tensor([[0] * (width - len(row)) + list(row) for row in prompts], device=device)  # (P, L)
-        mask = torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in prompts], device=device)
+        stems, stem_of = stems_of(prompts)
+        shared = len(stems) < len(prompts)
+        ids, mask = _padded(stems if shared else prompts, device)
         out: Any = model(
-            input_ids=ids,
-            attention_mask=mask,
-            position_ids=(mask.cumsum(1) - 1).clamp(min=0),
-            use_cache=True,
-            logits_to_keep=1,
+            input_ids=ids, attention_mask=mask, position_ids=_positions(mask), use_cache=True, logits_to_keep=1
         )
-        self.first: Tensor = out.logits[:, -1]  # (P, V): of every reply's first token
         self._cache = out.past_key_values
+        if shared:
+            rest, own = _padded([ids[len(stems[s]) :] for ids, s in zip(prompts, stem_of, strict=True)], device)
+            place = torch.tensor(stem_of, device=device)
+            self._cache.batch_select_indices(place)
+            mask = torch.cat([mask[place], own], 1)
+            out = model(
+                input_ids=rest,
+                attention_mask=mask,
+                position_ids=_positions(mask)[:, -rest.shape[1] :],
+                past_key_values=self._cache,
+                use_cache=True,
+                logits_to_keep=1,
+            )
+        self.first: Tensor = out.logits[:, -1]  # (P, V): of every reply's first token
         self._owner = torch.where(mask == 1, _ALL, _NOBODY)  # (P, C): which reply a column belongs to
         self._lengths = mask.sum(1)  # (P,)
         self._place = torch.arange(len(prompts), device=device)  # prompt -> its row of the cache

@@ -20,7 +20,7 @@ from masgym.rng import keyed
 from masgym.types import value
 from mastrain import chat
 from mastrain.engines.base import BatchingEngine, Request, SamplingFailed
-from mastrain.engines.decode import Decoded, decode
+from mastrain.engines.decode import Decoded, decode, stems_of
 from mastrain.types import Completion, Prompt, Sampling
 
 if TYPE_CHECKING:
@@ -109,9 +109,10 @@ class TransformersEngine(BatchingEngine):
         return most is None or len(request.prompt.ids) + request.sampling.max_new_tokens <= most
 
     def _chunks(self, prompts: Sequence[_Shared]) -> Iterator[list[_Shared]]:
-        """Prompts of one policy and sampling, of about equal length, of at most `max_tokens` columns together."""
+        """Prompts of one policy and sampling, of at most `max_tokens` columns together: of about equal length, but
+        those that begin alike side by side."""
         for _, group in groupby(prompts, lambda shared: (shared.policy, shared.sampling)):
-            rows = sorted(group, key=lambda shared: shared.tokens)
+            rows = _by_stem(list(group))
             number = min(len(rows), ceil(sum(row.tokens for row in rows) / self._max_tokens))
             yield from (rows[len(rows) * i // number : len(rows) * (i + 1) // number] for i in range(number))
 
@@ -163,6 +164,16 @@ def _shared(requests: Sequence[Request], positions: Sequence[int]) -> list[_Shar
         for (policy, sampling), prompts in groups.items()
         for ids, found in prompts.items()
     ]
+
+
+def _by_stem(rows: Sequence[_Shared]) -> list[_Shared]:
+    """Shorter ones first, where a stem's rows go by the longest of them."""
+    _, stem_of = stems_of([row.ids for row in rows])
+    longest: dict[int, int] = {}
+    for row, stem in zip(rows, stem_of, strict=True):
+        longest[stem] = max(longest.get(stem, 0), row.tokens)
+    order = sorted(range(len(rows)), key=lambda i: (longest[stem_of[i]], stem_of[i], rows[i].tokens))
+    return [rows[i] for i in order]
 
 
 def _uniforms(request: Request, candidate: int) -> np.ndarray:

@@ -10,6 +10,7 @@ from masgym.errors import BadValue, UnknownName
 from masgym.types import Message
 from mastrain import chat
 from mastrain.engines.base import Request, SamplingFailed, run
+from mastrain.engines.decode import stems_of
 from mastrain.engines.transformers import TransformersEngine
 from mastrain.nano import Nano, nano_model, nano_tokenizer
 from mastrain.types import Sampling
@@ -236,3 +237,27 @@ def test_requests_of_coroutines_are_sampled_as_one_batch():
     first, second = run(both(), sampler)
     assert ids_of(first) == ids_of(engine().generate([request(key=(1,))])[0])
     assert ids_of(second) == ids_of(engine().generate([request(key=(2,))])[0])
+
+
+def test_what_prompts_have_in_common_is_computed_once(monkeypatch):
+    """Equal log-probs, from fewer tokens: a board with eight proposals is one stem."""
+    player = engine()
+    boards = ["#.#\n@.$\n...\n.#.", "##.\n.$@\n.#.\n..."]
+    texts = [f"{board}\ntool:{advice}" for board in boards for advice in ("R", "RR", "UDLR", "", "L", "DD")]
+    requests = [request(text, n=2, key=(i,)) for i, text in enumerate(texts)]
+    computed, model = [], player._models["p"]
+    forward = model.forward
+    monkeypatch.setattr(model, "forward", lambda **k: computed.append(k["input_ids"].numel()) or forward(**k))
+    answers = player.generate(requests)
+    assert sum(computed[:2]) < sum(len(one.prompt.ids) for one in requests) / 2
+    for one, completions in zip(requests, answers, strict=True):
+        for completion in completions:
+            again = player.logps("p", one.prompt, completion, one.sampling.temperature)
+            assert completion.logps == pytest.approx(again, abs=1e-5)
+
+
+def test_stems():
+    a, b = [1, 2, 3, 4, 5, 6], [9, 9, 9, 9]
+    assert stems_of([[*a, 7], [*a, 8, 8], b]) == ([a, b[:-1]], [0, 0, 1])
+    assert stems_of([[1, 2, 3, 4], [1, 5, 6, 7]]) == ([[1, 2, 3], [1, 5, 6]], [0, 1])  # too little in common
+    assert stems_of([[1, 2, 3], [1, 2, 3, 4]]) == ([[1, 2]], [0, 0])
