@@ -99,11 +99,11 @@ class Attentive(Domain, Protocol):
         ...
 
 
-class Mortal(Domain, Protocol):
-    """A domain in which a task can be lost for good before the game is over (Sokoban: a dead position)."""
+class Charted(Domain, Protocol):
+    """A domain that can tell how far a world is from solved; its tasks carry an optimum."""
 
-    def hopeless(self, world: World) -> bool:
-        """Whether no replies can solve the task any more."""
+    def remaining(self, world: World) -> int | None:
+        """Fewest moves that solve the task from here; None when none do any more (Sokoban: a dead position)."""
         ...
 
 
@@ -292,8 +292,17 @@ class Game:
 
     def hopeless(self, state: State) -> bool:
         """Whether no replies can solve the task any more, as far as the domain can tell."""
-        tell = getattr(self.domain, "hopeless", None)
-        return tell is not None and tell(state.world)
+        tell = getattr(self.domain, "remaining", None)
+        return tell is not None and tell(state.world) is None
+
+    def progress(self, state: State) -> float:
+        """1 - moves left / the task's optimum: 1 when solved, below 0 on detours, -1 when lost. 0 wherever the domain
+        cannot tell. Unlike Phi it moves with every move."""
+        tell = getattr(self.domain, "remaining", None)
+        if tell is None or not state.task.optimum:
+            return 0.0
+        left = tell(state.world)
+        return -1.0 if left is None else 1.0 - left / state.task.optimum
 
     def spec(self) -> dict[str, JSON]:
         """The game as JSON: equal specs, equal games."""

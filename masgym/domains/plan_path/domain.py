@@ -130,6 +130,10 @@ class PlanPath:
     def potential(self, world: World) -> float:
         return 1.0 - world.distance / world.level.optimum
 
+    def remaining(self, world: World) -> int:
+        """Moves of a shortest path to the goal."""
+        return world.distance
+
     def legal(self, world: World, slot: Slot) -> tuple[str, ...]:
         return tuple(legal_steps(world))
 

@@ -9,7 +9,7 @@ from masgym.domains.programs import BRIEF, noted, program_calls, propose
 from masgym.domains.sokoban import boxoban
 from masgym.domains.sokoban.board import MOST_BOXES, Position, fault, move, parse, play, text_rows
 from masgym.domains.sokoban.generator import generate
-from masgym.domains.sokoban.solver import fewest_moves, is_small, next_push, pushes_left
+from masgym.domains.sokoban.solver import fewest_moves, is_small, moves_left, next_push, pushes_left
 from masgym.errors import BadValue, UnknownName
 from masgym.tags import Malformed
 from masgym.tasks import Procedural, TaskSource
@@ -169,9 +169,10 @@ class Sokoban:
         left = pushes_left(world.position)
         return 0.0 if left is None else max(0.0, 1.0 - left / world.pushes_at_start)
 
-    def hopeless(self, world: World) -> bool:
-        """Whether no solution is left."""
-        return not _alive(world.position)
+    def remaining(self, world: World) -> int | None:
+        """Fewest moves to a solution, None when dead. On layouts that are not small (solver.py): of a solution with the
+        fewest pushes, or the lower bound of its pushes where A* gave up."""
+        return moves_left(world.position)
 
     def legal(self, world: World, slot: Slot) -> tuple[str, ...]:
         return tuple(step for step in "UDLR" if move(world.position, step))

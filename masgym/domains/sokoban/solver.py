@@ -74,6 +74,18 @@ def next_push(position: Position) -> str | None:
     return _spell(position, found.path[:1]) if found.path else None
 
 
+def moves_left(position: Position) -> int | None:
+    """Moves of `fewest_moves`, None when dead. On layouts that are not small: of a push-optimal solution with the
+    shortest walks between its pushes, or the lower bound of its pushes where A* gave up."""
+    if is_small(position.layout):
+        moves = fewest_moves(position)
+        return None if moves is None else len(moves)
+    found = push_search(position)
+    if found.path is not None:
+        return len(_spell(position, found.path))
+    return None if found.complete else estimate(position)
+
+
 def push_search(position: Position) -> Search:
     """A* over pushes, from the player's whole region."""
     layout = position.layout

@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+import masgym
 from masgym.domains.sokoban import LEVELS, Sokoban
 from masgym.errors import BadValue, UnknownName, UnsolvableTask
 from masgym.game import Game
@@ -120,12 +121,38 @@ def test_a_dead_position():
     assert not act(effect.world, DOMAIN.oracle(effect.world, "act")).malformed
 
 
+@pytest.mark.parametrize("params", [{}, {"size": 10, "boxes": 3}])
+def test_remaining_counts_the_oracles_moves(params):
+    """On large layouts a solution with the fewest pushes is counted, and after a walk it may be another one."""
+    game = masgym.game("sokoban", workflow="solo", T=99, **params)
+    for index in range(3):
+        state = game.initial(game.domain.tasks.get("test", index))
+        if not params:
+            assert game.domain.remaining(state.world) == state.task.optimum
+            assert game.progress(state) == 0
+        while not state.ended:
+            left, reply = game.domain.remaining(state.world), game.oracle(state, "actor_0")
+            state = game.apply(state, {"actor_0": reply}, {}).state
+            assert params or game.domain.remaining(state.world) == left - len(reply)
+        assert game.domain.remaining(state.world) == 0
+        assert game.progress(state) == 1
+
+
+def test_progress_of_a_lost_task():
+    game = masgym.game("sokoban", workflow="solo")
+    state = game.initial(game.domain.tasks.get("test", 0))
+    dead = act(world_of(["#######", "#--@--#", "#-.$--#", "#-----#", "#-----#", "#######"], "D"), "D").world
+    assert game.progress(dataclasses.replace(state, world=dead)) == -1
+    assert game.hopeless(dataclasses.replace(state, world=dead))
+    assert not game.hopeless(state)
+
+
 def test_dying_is_no_gain_even_from_farther_than_the_start():
     far = world_of(["#######", "#--@--#", "#-.$--#", "#-----#", "#-----#", "#######"], "D")
     dead = act(far, "D", "tool")
     assert DOMAIN.potential(far) == DOMAIN.potential(dead.world) == 0
-    assert DOMAIN.hopeless(dead.world)
-    assert not DOMAIN.hopeless(far)
+    assert DOMAIN.remaining(dead.world) is None
+    assert DOMAIN.remaining(far) is not None
     assert not dead.right
     assert dead.terms["potential"] == 0
     assert act(far, "U", "tool").terms["potential"] == 0  # the box stays
