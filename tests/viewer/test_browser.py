@@ -1,0 +1,202 @@
+"""The page in a browser: open, filter, sort, unfold, step with the keyboard; model's words; thousands of episodes."""
+
+import pytest
+from run_folders import EVIL, episode, evaluated, event, sampled_tree, trained
+
+from masgym.viewer import write_page
+
+TASK = "#detail h2"
+
+
+def three():
+    return [
+        episode(0),
+        episode(1, success=False, ended="T", level="hard", bad=["actor_0"]),
+        episode(2, success=False, ended="timeout", level="hard", events=[event(1, "judge_0", "approve")]),
+    ]
+
+
+@pytest.fixture
+def page(tmp_path, visit):
+    return visit(write_page(evaluated(tmp_path / "run", three()), tmp_path / "run.html"))
+
+
+def listed(page):
+    return page.locator("#rows .row").count()
+
+
+def test_the_first_episode_is_open(page):
+    assert page.title() == "run | masgym"
+    assert listed(page) == 3
+    assert page.inner_text("#count") == "3 of 3 episodes, 33.3 % solved"
+    assert page.inner_text(TASK).startswith("sokoban/test/0/")
+    assert page.locator("#detail .event").count() == 2
+    detail = page.inner_text("#detail")
+    for text in ("reply 0", "print('R')", "R from the program", "The Weavers", "format", "+0.1"):
+        assert text in detail
+
+
+def test_boards_are_drawn(page):
+    events = page.locator("#detail .event")
+    assert events.nth(0).locator(".board").count() == 1
+    before, after = (events.nth(1).locator(".board").nth(i) for i in (0, 1))
+    for board in (before, after):
+        assert board.locator(".wall").count() == 18
+        assert (board.locator(".box").count(), board.locator(".goal").count()) == (1, 1)
+    assert after.locator(".changed").count() == 3
+    assert after.get_attribute("aria-label") == "###### / #----# / #-@$.# / ######"
+
+
+def test_filters(page):
+    def choose(name, option, expected):
+        page.select_option(f"#{name}", option)
+        assert listed(page) == expected, (name, option)
+
+    choose("outcome", "failed", 2)
+    choose("outcome", "timeout", 1)
+    assert page.inner_text(TASK).startswith("sokoban/test/2/")
+    choose("outcome", "", 3)
+    choose("malformed", "with", 1)
+    assert page.inner_text(TASK).startswith("sokoban/test/1/")
+    choose("role", "tool", 0)  # none of the tool's replies is malformed
+    assert "No episode" in page.inner_text("#detail")
+    choose("role", "actor", 1)
+    assert "dimmed" in page.locator("#detail [data-role=tool]").first.get_attribute("class")
+    choose("malformed", "", 2)
+    choose("role", "", 3)
+    choose("level", "hard", 2)
+    page.fill("#words", "BLOCKED")
+    assert listed(page) == 1
+
+
+def test_sorting(page):
+    page.locator("#columns button", has_text="level").click()
+    assert page.locator("#rows .row").first.inner_text().split("\n")[0] == "solved"
+    page.locator("#columns button", has_text="level").click()
+    assert page.locator("#rows .row").last.inner_text().split("\n")[0] == "solved"
+    assert page.locator("#columns [aria-sort=descending]").count() == 1
+
+
+def test_the_keyboard_steps_through_episodes_and_events(page):
+    def press(*keys):
+        for key in keys:
+            page.keyboard.press(key)
+
+    def current():
+        return page.evaluate("[...document.querySelectorAll('#detail .event')].findIndex((e) => e.matches('.current'))")
+
+    press("j", "ArrowDown", "j")
+    assert page.inner_text(TASK).startswith("sokoban/test/2/")
+    press("k", "ArrowUp")
+    assert page.inner_text(TASK).startswith("sokoban/test/0/")
+    press("Enter")
+    assert current() == 0
+    press("j", "j")
+    assert current() == 1
+    press("ArrowUp")
+    assert current() == 0
+    assert not page.locator("#detail .event.current").get_by_text("Turn 1 of 8.").is_visible()
+    press("o")
+    assert page.locator("#detail .event.current").get_by_text("Turn 1 of 8.").is_visible()
+    press("o")
+    assert not page.locator("#detail .event.current").get_by_text("Turn 1 of 8.").is_visible()
+    press("Escape")
+    assert current() == -1
+    press("j", "/", "h", "a", "r", "j")
+    assert page.input_value("#words") == "harj"
+    assert page.inner_text("#count").startswith("0 of 3")
+    press("Backspace", "d", "Escape", "j")
+    assert page.input_value("#words") == "hard"
+    assert page.inner_text(TASK).startswith("sokoban/test/2/")
+
+
+def test_a_prompt_is_unfolded_with_the_mouse(page):
+    first = page.locator("#detail .member").first
+    first.get_by_text("what it saw").click()
+    first.get_by_text("system", exact=True).click()
+    assert first.get_by_text("You push boxes.").is_visible()
+
+
+def test_what_a_model_wrote_is_text(tmp_path, visit):
+    tool = {"tool": EVIL, "arguments": {"program": EVIL}, "outcome": EVIL, "value": {"stdout": EVIL, "error": EVIL}}
+    odd = [{"passages": [{"contents": EVIL}, EVIL, None, 3]}, None, {"answers": [{"value": EVIL}]}, [EVIL]]
+    tools = [tool, *({**tool, "tool": None, "value": value} for value in odd)]
+    evil = event(1, "tool_0", EVIL, note=EVIL, tools=tools, **{EVIL: 0.5})
+    evil["before"] = evil["members"][0]["messages"][1]["content"] = EVIL
+    rows = [episode(0, events=[evil], task=EVIL, level=EVIL, ended=EVIL, success=False, bad=[EVIL])]
+    page = visit(write_page(evaluated(tmp_path / "run", rows), tmp_path / "run.html"))
+    page.keyboard.press("Enter")
+    page.keyboard.press("o")
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("#detail script, #detail img, #detail b:has-text('bold'), #rows img").count() == 0
+    said = page.locator("#detail .reply").first.inner_text()
+    assert said.startswith("</script><script>window.hacked = 1</script><img src=x onerror=")
+    assert "U+2028 U+202Egnp \U0001f600 U+D800 U+0000" in said
+    assert "cannot be drawn" not in page.inner_text("#detail")
+
+
+def test_the_security_policy_stops_what_gets_out(tmp_path, chromium):
+    """Were something parsed as markup after all, it would not run."""
+    path, refused = write_page(evaluated(tmp_path / "run", three()), tmp_path / "run.html"), []
+    page = chromium.new_page()
+    page.on("console", lambda said: refused.append(said.text))
+    page.goto(path.as_uri())
+    ran = page.evaluate(
+        "() => { document.body.insertAdjacentHTML('beforeend', '<img src=data:x onerror=\"window.hacked = 1\">');"
+        "return new Promise((done) => setTimeout(() => done(window.hacked ?? null), 300)); }"
+    )
+    page.close()
+    assert ran is None
+    assert any("Content Security Policy" in text for text in refused)
+
+
+def test_an_episode_that_cannot_be_drawn_is_shown_as_it_is(tmp_path, visit):
+    page = visit(write_page(evaluated(tmp_path / "run", [episode(1), episode(2)]), tmp_path / "run.html"))
+    page.evaluate("document.getElementById('episode-1').textContent = '{\"events\": 3}'")
+    page.keyboard.press("j")
+    assert "cannot be drawn" in page.inner_text("#detail")
+    assert '{"events": 3}' in page.inner_text("#detail")
+    page.keyboard.press("k")
+    assert "cannot be drawn" not in page.inner_text("#detail")
+
+
+def test_a_training_episode_is_a_tree(tmp_path, visit):
+    page = visit(write_page(trained(tmp_path / "run", sampled_tree()), tmp_path / "run.html"))
+    events = page.locator("#detail .event")
+    assert events.count() == 2
+    assert events.nth(0).locator(".candidate.chosen").inner_text().split() == ["0.75", "+1", "tool", "says", "R"]
+    assert events.nth(1).locator(".candidate.chosen .brief").inner_text() == "go R"
+    assert events.nth(1).locator(".candidate.best .reward").inner_text() == "2"
+    assert events.nth(0).locator(".board .box").count() == 1
+    assert page.locator(".overview circle").count() == 5
+    assert page.locator(".overview path.path").count() == 2
+    page.locator(".overview circle").nth(3).click()
+    assert "current" in events.nth(1).get_attribute("class")
+    evil = events.nth(1).locator(".candidate").nth(1)
+    evil.locator("summary").first.click()
+    assert evil.locator(".sample .reply").inner_text().startswith("</script><script>")
+    assert page.evaluate("window.hacked") is None
+
+
+def test_five_thousand_episodes(tmp_path, visit):
+    rows = (
+        episode(i, success=i % 3 == 0, level=("easy", "hard")[i % 2], bad=["actor_0"] * (i % 5 == 0))
+        for i in range(5000)
+    )
+    page = visit(write_page(evaluated(tmp_path / "run", rows), tmp_path / "run.html"))
+    assert page.inner_text("#count") == "5000 of 5000 episodes, 33.3 % solved"
+    assert listed(page) < 60
+    page.keyboard.press("End")
+    assert page.inner_text(TASK).startswith("sokoban/test/4999/")
+    assert listed(page) < 60
+    for _ in range(20):
+        page.keyboard.press("k")
+    assert page.inner_text(TASK).startswith("sokoban/test/4979/")
+    page.select_option("#malformed", "with")
+    page.select_option("#level", "hard")
+    assert page.inner_text("#count").startswith("500 of 5000")
+    milliseconds = page.evaluate(
+        "() => { const from = performance.now(); document.getElementById('filters').dispatchEvent(new Event('input'));"
+        "document.body.offsetHeight; return performance.now() - from; }"
+    )
+    assert milliseconds < 2000  # about 15 on an idle core
