@@ -43,7 +43,7 @@ class Run:
 
 def assemble(config: RunConfig, folder: Path, say: Callable[[str], None], fresh: bool = True) -> Run:
     """Build all parts. `fresh`: models get their supervised start; else a checkpoint will fill them."""
-    game = make_game(config)
+    game, algorithm = make_game(config), algorithms.make(config.algo)
     policies = policy_map(config.policies, game.roles)
     loaded = {policy: load_model(model_spec(config)) for policy in roles_of(policies)}
     models: dict[str, Any] = {policy: model for policy, (model, _) in loaded.items()}
@@ -75,7 +75,7 @@ def assemble(config: RunConfig, folder: Path, say: Callable[[str], None], fresh:
         tokenizers=tokenizers,
         engine=engine,
         updaters=updaters,
-        algorithm=algorithms.make(config.algo),
+        algorithm=algorithm,
         team=team,
         identity=identity_of(game, policies, models),
     )

@@ -1,17 +1,23 @@
 """Rows padded to tensors. Rows of one prompt lie together, and the prompt is stored once.
 
-Legend of shapes: P prompts, L prompt tokens (left-padded), B rows, T completion tokens (right-padded).
+Legend of shapes: P prompts, L prompt tokens (left-padded), B rows, T completion tokens (right-padded), M members of
+the largest set.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from itertools import groupby
+from typing import TypeAlias
 
 import torch
 from torch import Tensor
 
+from masgym.rng import Key
 from masgym.types import value
 from mastrain.types import Row
+
+LogRatios: TypeAlias = Mapping[tuple[Key, int], Sequence[float]]  # (event, candidate) -> l_j of each of its members
+ON_POLICY: LogRatios = {}  # no policy has moved since the sets were sampled: all are 0
 
 
 @value
@@ -26,6 +32,8 @@ class Batch:
     old_logps: Tensor  # (B, T) of the behaviour policy, 0 where padded
     advantages: Tensor  # (B,)
     weights: Tensor  # (B,)
+    set_tokens: Tensor  # (B, M) float: reply lengths of all members of a row's set, itself among them; 0 where padded
+    set_log_ratios: Tensor  # (B, M) their current log-ratios, summed over tokens; 0 where padded
 
     def __len__(self) -> int:
         return len(self.completion_ids)
@@ -39,7 +47,7 @@ class Batch:
         return Batch(**{field.name: getattr(self, field.name).to(device) for field in fields(self)})
 
 
-def pad(rows: Sequence[Row], pad_id: int) -> Batch:
+def pad(rows: Sequence[Row], pad_id: int, log_ratios: LogRatios = ON_POLICY) -> Batch:
     """Rows -> Batch, sorted so that rows of a prompt are together (stable otherwise)."""
     prompts = list(dict.fromkeys(row.prompt.ids for row in rows))
     position = {ids: p for p, ids in enumerate(prompts)}
@@ -54,13 +62,20 @@ def pad(rows: Sequence[Row], pad_id: int) -> Batch:
         old_logps=_right([row.completion.logps for row in rows], 0.0),
         advantages=torch.tensor([row.advantage for row in rows], dtype=torch.float32),
         weights=torch.tensor([row.weight for row in rows], dtype=torch.float32),
+        set_tokens=_right([row.set_tokens for row in rows], 0.0).float(),
+        set_log_ratios=_right([log_ratios.get(row.action) or [0.0] * len(row.set_tokens) for row in rows], 0.0),
     )
 
 
 def micro_batches(rows: Sequence[Row], pad_id: int, max_tokens: int) -> tuple[Batch, ...]:
-    """One mini-batch cut into batches of at most `max_tokens` padded tokens (prompts once, plus completions), for
-    memory. Rows of a prompt stay together, so a prompt with more rows than fit has a batch of its own. Prompts are
-    taken by length: little padding."""
+    """The batches of `cut`."""
+    return tuple(pad(some, pad_id) for some in cut(rows, max_tokens))
+
+
+def cut(rows: Sequence[Row], max_tokens: int) -> list[list[Row]]:
+    """One mini-batch cut into parts of at most `max_tokens` padded tokens (prompts once, plus completions), for memory,
+    each in the order in which `pad` puts it. Rows of a prompt stay together, so a prompt with more rows than fit has a
+    part of its own. Prompts are taken by length: little padding."""
     by_prompt = sorted(rows, key=lambda row: (len(row.prompt.ids), row.prompt.ids))
     done: list[list[Row]] = []
     for _, same in groupby(by_prompt, key=lambda row: row.prompt.ids):
@@ -69,7 +84,7 @@ def micro_batches(rows: Sequence[Row], pad_id: int, max_tokens: int) -> tuple[Ba
             done[-1] += more
         else:
             done.append(more)
-    return tuple(pad(some, pad_id) for some in done)
+    return done
 
 
 def _padded_tokens(rows: Sequence[Row]) -> int:

@@ -37,6 +37,8 @@ RANGES: Mapping[str, tuple[float, float]] = {  # both ends belong to it
     "algo.lr": (1e-12, 10),
     "algo.warmup_steps": (0, BIG),
     "algo.clip": (1e-9, 0.999),
+    "algo.set_power": (0, 1),
+    "algo.length_power": (0, 1),
     "algo.kl": (0, BIG),
     "algo.entropy": (0, BIG),
     "algo.epochs": (1, BIG),
@@ -44,6 +46,8 @@ RANGES: Mapping[str, tuple[float, float]] = {  # both ends belong to it
     "algo.micro_batch_tokens": (1, BIG),
     "algo.max_grad_norm": (1e-9, BIG),
     "algo.weight_decay": (0, BIG),
+    "budget.sampled_tokens": (0, 1e15),
+    "log_rollouts_every": (0, BIG),
     "engine.workers": (1, 1024),
     "engine.max_tokens": (1, BIG),
     "train.steps": (1, BIG),
@@ -120,11 +124,12 @@ class PoliciesConfig:
 
 @value
 class AlgoConfig:
-    """How candidates are sampled, scored and learned from. Method: STRONGER-MAS (arXiv 2510.11062)."""
+    """How candidates are sampled, scored and learned from. Methods: STRONGER-MAS (arXiv 2510.11062), SRPO (arXiv
+    2609.08452)."""
 
     name: str
     alpha: float  # weight of the team term (Eq. 3); env.alpha follows it
-    branches: int
+    branches: int  # candidates an event gets (tree), episodes a task gets (flat)
     greedy_fraction: float
     credit: Credit  # of events in which somebody acts
     advice_credit: Credit  # of all others
@@ -145,6 +150,19 @@ class AlgoConfig:
     max_grad_norm: float
     weight_decay: float
     shared_prefix: bool
+    # read by srpo and srpo_tree alone, so presets of others leave them out
+    set_power: float = 0.5  # a in rho = exp(K^-a sum_j T_j^-b l_j)
+    length_power: float = 0.0  # b
+    reduction: Literal["event", "row", "token"] = (
+        "event"  # what a set counts as in the mean: 1, its members, its tokens
+    )
+
+
+@value
+class BudgetConfig:
+    """What a run may cost."""
+
+    sampled_tokens: int = 0  # training ends with the step that reaches it; playouts count, evaluation does not. 0 = any
 
 
 @value
@@ -185,6 +203,8 @@ class RunConfig:
     algo: AlgoConfig
     engine: EngineConfig
     train: TrainConfig
+    budget: BudgetConfig = BudgetConfig()
+    log_rollouts_every: int = 50  # steps between those whose replies go to rollouts.jsonl; 0 = none
 
 
 def parse(data: Mapping[str, Any]) -> RunConfig:
@@ -207,6 +227,11 @@ def check(config: RunConfig) -> None:
         raise BadValue(
             f"algo.branches is {algo.branches}; {algo.name} compares candidates of a group with each other, "
             "so it needs at least 2."
+        )
+    if algo.name == "grpo" and config.workflow.name != "solo":
+        raise BadValue(
+            f"algo=grpo trains a single agent, this team is workflow={config.workflow.name}; "
+            "use workflow=solo, or algo=team_grpo."
         )
     if algo.mini_batches > train.tasks:
         raise BadValue(f"algo.mini_batches is {algo.mini_batches}, more than train.tasks = {train.tasks}.")
@@ -253,7 +278,9 @@ def _build(cls: type[T], data: Any, at: str) -> T:
     missing = [f.name for f in fields(cast(Any, cls)) if f.name not in data and f.default is MISSING]
     if missing:
         raise BadValue(f"config key {at + '.' if at else ''}{missing[0]} is missing.")
-    return cls(**{name: _value(hints[name], data[name], f"{at}.{name}" if at else name) for name in names})
+    return cls(
+        **{name: _value(hints[name], data[name], f"{at}.{name}" if at else name) for name in names if name in data}
+    )
 
 
 def _value(kind: Any, given: Any, at: str) -> Any:

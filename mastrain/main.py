@@ -80,12 +80,12 @@ def _run(config: RunConfig, folder: Path, interrupt: Interrupt, console: Console
         interrupt.training = True
         done = train(run, log, done, lambda: interrupt.asked, progress.step)
         interrupt.training = False
-        if done < settings.steps:
+        if done < settings.steps and interrupt.asked:
             console.print(f"stopped after step {done} of {settings.steps}; go on with: resume={folder}")
             log.close()
             return 130
         progress.stage("evaluating after training")
-        after = evaluate_run(run, settings.eval_tasks)
+        after = _after(run, before)
     log.report("after.json", _json(run, after))
     log.close()
     console.print(table(_rows(before, after), f"{run.game.name}: {settings.eval_tasks} held-out tasks"))
@@ -97,6 +97,14 @@ def _run(config: RunConfig, folder: Path, interrupt: Interrupt, console: Console
     ):
         console.print(f"{what:>16}: {where}")
     return 0
+
+
+def _after(run: Run, before: Mapping[str, Report]) -> Mapping[str, Report]:
+    """What the run comes to. Without training nothing has changed but the number of attempts."""
+    algorithm, tasks = run.algorithm, run.config.train.eval_tasks
+    if algorithm.trains:
+        return evaluate_run(run, tasks)
+    return before if algorithm.attempts == 1 else evaluate_run(run, tasks, greedy=(False,), attempts=algorithm.attempts)
 
 
 def _json(run: Run, reports: Mapping[str, Report]) -> dict[str, JSON]:

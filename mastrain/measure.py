@@ -20,7 +20,11 @@ def of_episodes(episodes: Sequence[Episode]) -> dict[str, float]:
         "sample/tokens": sum(len(x.ids) for _, c in candidates for x in c.completions.values()),
         "sample/playout_tokens": sum(c.playout_tokens for _, c in candidates),
     }
-    failures = Counter(f for event in events for f in event.failures)
+    lost = [one for event in events for one in event.lost] + [one for e in episodes for one in e.lost]
+    out |= {f"sets/K{size}/candidates": n for size, n in sorted(Counter(len(e.members) for e, _ in candidates).items())}
+    out["sample/dropped_candidates"] = len(lost)
+    out["sample/dropped_tokens"] = sum(one.tokens for one in lost)
+    failures = Counter(one.outcome for event in events for one in event.lost)
     failures.update(e.failure for e in episodes if e.failure)
     out["sample/failures"] = sum(failures.values())
     out |= {f"failure/{name}": count for name, count in sorted(failures.items())}
@@ -32,13 +36,19 @@ def of_groups(groups: Sequence[Group]) -> dict[str, float]:
     by_role: dict[str, list[bool]] = {}
     for group in groups:
         flat = max(group.rewards) == min(group.rewards)
-        by_role.setdefault(role_of(group.actions[0].members[0]), []).append(flat)
+        roles = "+".join(dict.fromkeys(role_of(agent) for agent in group.actions[0].members))
+        by_role.setdefault(roles, []).append(flat)
     every = [flat for flats in by_role.values() for flat in flats]
     return {
         "groups/count": len(groups),
         "groups/zero_variance": fmean(every) if every else 0.0,
         **{f"groups/zero_variance/{role}": fmean(flats) for role, flats in by_role.items()},
     }
+
+
+def sampled_tokens(metrics: Mapping[str, float]) -> int:
+    """What a step cost: all that was sampled for it, playouts and dropped candidates too."""
+    return int(sum(metrics[f"sample/{name}"] for name in ("tokens", "playout_tokens", "dropped_tokens")))
 
 
 def average(rows: Iterable[Mapping[str, float]]) -> dict[str, float]:

@@ -6,14 +6,14 @@ Every draw is keyed by (seed, step, task, episode, path, ...): the order of comp
 import hashlib
 import json
 from asyncio import gather
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from masgym.game import Game, role_of
 from masgym.rng import Key, keyed
 from masgym.tools.driver import RunCalls, step
 from masgym.types import Observation, State, Task, Transition, value
 from mastrain.engines.base import Engine, Request, SamplingFailed
-from mastrain.types import Candidate, Completion, Credit, Episode, Event, Prompt, Sampling
+from mastrain.types import Candidate, Completion, Credit, Episode, Event, Lost, Prompt, Sampling
 
 
 @value
@@ -52,29 +52,20 @@ async def tree(team: Team, task: Task, key: Key, settings: TreeSettings) -> Epis
     """From each state, for its active set: sample candidates on the SAME prompts, score each, go on along one.
 
     Departures from the paper: 1. an event may have several members (candidate c joins every member's c-th output);
-    2. a candidate that cannot be sampled or scored is dropped, named and counted; an event left with none ends
-    the episode by that name.
+    2. a candidate that lacks a member or a score is dropped before any statistic, named and counted; an event left
+    with none ends the episode by that name.
     """
     game, episode = team.game, int(key[-1])
-    state, events, failure = game.initial(task), list[Event](), ""
-    while members := _speakers(game, state, settings):
+    state, events = game.initial(task), list[Event]()
+    while members := speakers(game, state, settings.stop_hopeless):
         at = (*key, len(events))
         prompts = {agent: team.prompt(state, agent) for agent in members}
-        try:
-            replies = await gather(*(team.sample(prompts[agent], settings.branches, at) for agent in members))
-        except SamplingFailed as failed:
-            failure = failed.outcome
-            break
-        joint = [dict(zip(members, outputs, strict=True)) for outputs in zip(*replies, strict=True)]
-        played = await gather(
-            *(play(team, state, outputs, (*at, c), settings) for c, outputs in enumerate(joint)),
-            return_exceptions=True,
-        )
+        joint = await sample_sets(team, prompts, settings.branches, at)
+        played = await gather(*(play(team, state, outputs, (*at, c), settings) for c, outputs in enumerate(joint)))
         candidates = tuple(c for c in played if isinstance(c, Candidate))
-        failures = tuple(_outcome(c) for c in played if isinstance(c, BaseException))
+        lost = tuple(c for c in played if isinstance(c, Lost))
         if not candidates:
-            failure = failures[0]
-            break
+            return Episode(key=key, task=task, events=tuple(events), final=state, failure=lost[0].outcome, lost=lost)
         chosen = follow(candidates, at, settings.greedy_fraction)
         events.append(
             Event(
@@ -82,40 +73,56 @@ async def tree(team: Team, task: Task, key: Key, settings: TreeSettings) -> Epis
                 task=task,
                 episode=episode,
                 turn=state.turn,
+                phase=state.phase,
                 state_id=state_id(state),
                 members=members,
                 prompts=prompts,
                 candidates=candidates,
                 chosen=chosen,
-                failures=failures,
+                lost=lost,
             )
         )
         state = candidates[chosen].transition.state
-    return Episode(key=key, task=task, events=tuple(events), final=state, failure=failure)
+    return Episode(key=key, task=task, events=tuple(events), final=state)
+
+
+async def sample_sets(
+    team: Team, prompts: Mapping[str, Prompt], n: int, key: Key
+) -> list[Mapping[str, Completion] | Lost]:
+    """`n` joint outputs of the members of `prompts`; one that lacks a member is lost as a whole."""
+    replies = await gather(*(_replies(team, prompt, n, key) for prompt in prompts.values()))
+    return [_joined(dict(zip(prompts, outputs, strict=True))) for outputs in zip(*replies, strict=True)]
 
 
 async def play(
-    team: Team, state: State, completions: Mapping[str, Completion], key: Key, settings: TreeSettings
-) -> Candidate:
+    team: Team, state: State, completions: Mapping[str, Completion] | Lost, key: Key, settings: TreeSettings
+) -> Candidate | Lost:
     """Score one candidate, the last part of `key`: its own transition and, for `turn` and `episode`, a playout that
     is thrown away."""
+    if isinstance(completions, Lost):
+        return completions
     acts = any(team.game.slot(agent) == "act" for agent in completions)
     credit = settings.credit if acts else settings.advice_credit
-    first = last = await _step(team, state, completions)
+    first = last = await advance(team, state, completions)
     value, tokens, depth = 0.0, 0, 0
-    while (members := _speakers(team.game, last.state, settings)) and _plays_on(credit, state, last.state):
-        at = (*key, depth)
-        prompts = [team.prompt(last.state, agent) for agent in members]
-        replies = await gather(*(team.sample(prompt, 1, at) for prompt in prompts))
-        last = await _step(team, last.state, {a: r[0] for a, r in zip(members, replies, strict=True)})
+    while _plays_on(credit, state, last.state):
+        members = speakers(team.game, last.state, settings.stop_hopeless)
+        if not members:
+            break
+        prompts = {agent: team.prompt(last.state, agent) for agent in members}
+        (outputs,) = await sample_sets(team, prompts, 1, (*key, depth))
+        if isinstance(outputs, Lost):
+            return Lost(outcome=outputs.outcome, tokens=count_tokens(completions.values()) + tokens + outputs.tokens)
+        last = await advance(team, last.state, outputs)
         value += last.gain + last.penalty
-        tokens += sum(len(reply[0].ids) for reply in replies)
+        tokens += count_tokens(outputs.values())
         depth += 1
     return Candidate(
         index=int(key[-1]),
         completions=completions,
         transition=first,
         scores=scores(first, value, credit),
+        returns=first.gain + first.penalty + value,
         playout_tokens=tokens,
     )
 
@@ -145,20 +152,32 @@ def state_id(state: State) -> str:
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
-def _speakers(game: Game, state: State, settings: TreeSettings) -> tuple[str, ...]:
+def speakers(game: Game, state: State, stop_hopeless: bool) -> tuple[str, ...]:
     """The active set; () where a training episode ends."""
-    return () if settings.stop_hopeless and game.hopeless(state) else game.active(state)
+    return () if stop_hopeless and game.hopeless(state) else game.active(state)
+
+
+async def advance(team: Team, state: State, completions: Mapping[str, Completion]) -> Transition:
+    return await step(team.game, state, {a: c.text for a, c in completions.items()}, team.run_calls)
+
+
+def count_tokens(completions: Iterable[Completion]) -> int:
+    return sum(len(completion.ids) for completion in completions)
 
 
 def _plays_on(credit: Credit, start: State, now: State) -> bool:
     return credit == "episode" or (credit == "turn" and now.turn == start.turn)
 
 
-async def _step(team: Team, state: State, completions: Mapping[str, Completion]) -> Transition:
-    return await step(team.game, state, {a: c.text for a, c in completions.items()}, team.run_calls)
+async def _replies(team: Team, prompt: Prompt, n: int, key: Key) -> Sequence[Completion | SamplingFailed]:
+    """A member's `n` replies; in place of one that is missing, why it is."""
+    try:
+        return await team.sample(prompt, n, key)
+    except SamplingFailed as failed:
+        return [reply or failed for reply in failed.sampled or (None,) * n]
 
 
-def _outcome(error: BaseException) -> str:
-    if isinstance(error, SamplingFailed):
-        return error.outcome
-    raise error
+def _joined(outputs: Mapping[str, Completion | SamplingFailed]) -> Mapping[str, Completion] | Lost:
+    made = {agent: reply for agent, reply in outputs.items() if isinstance(reply, Completion)}
+    failed = [reply for reply in outputs.values() if isinstance(reply, SamplingFailed)]
+    return Lost(outcome=failed[0].outcome, tokens=count_tokens(made.values())) if failed else made

@@ -7,7 +7,7 @@ their own.
 import fcntl
 import json
 import os
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, cast
@@ -19,6 +19,8 @@ from masgym.errors import BadFile, BadValue
 from masgym.types import JSON
 
 CONFIG, METRICS, TIMINGS, LOCK = "config.yaml", "metrics.jsonl", "timings.jsonl", ".lock"
+ROLLOUTS = "rollouts.jsonl"
+SPENT = "budget/sampled_tokens"  # the metric that holds what has been sampled for training so far
 
 
 def create(folder: Path, config: Mapping[str, JSON]) -> None:
@@ -86,8 +88,9 @@ class RunLog:
     def __init__(self, folder: Path, after_step: int) -> None:
         self.folder = folder
         self._lock = lock(folder)
-        kept = {name: _rows_up_to(folder / name, after_step) for name in (METRICS, TIMINGS)}
+        kept = {name: _rows_up_to(folder / name, after_step) for name in (METRICS, TIMINGS, ROLLOUTS)}
         _check_complete(folder / METRICS, [step for step, _ in kept[METRICS]], after_step)
+        self.spent: int = json.loads(kept[METRICS][-1][1]).get(SPENT, 0) if kept[METRICS] else 0  # up to `after_step`
         with _writing(folder):
             for name, rows in kept.items():
                 if (folder / name).exists():
@@ -103,6 +106,11 @@ class RunLog:
 
     def timings(self, step: int, seconds: Mapping[str, float]) -> None:
         self._append(TIMINGS, {"step": step, **{name: round(s, 4) for name, s in seconds.items()}})
+
+    def rollouts(self, rows: Iterable[Mapping[str, JSON]]) -> None:
+        """Rows of `mastrain.rollouts_log`."""
+        with _writing(self.folder / ROLLOUTS), (self.folder / ROLLOUTS).open("a") as out:
+            out.writelines(json.dumps(row) + "\n" for row in rows)
 
     def report(self, name: str, reports: Mapping[str, JSON]) -> None:
         with _writing(self.folder / name):

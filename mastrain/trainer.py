@@ -3,7 +3,7 @@
 evaluate (held-out tasks)
   |
   v
-tasks --tree, per task--> episodes --actions--> groups --advantage--> rows --pad--> batches
+tasks --tree or flat, per task--> episodes --actions--> groups --advantage--> rows --pad--> batches
   ^                                                                                   |
   |                                              per mini-batch, per policy: objective, optimiser step
   +---- probe <---- sync to the engine <----------------------------------------------+
@@ -18,21 +18,24 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from time import perf_counter
 
+from masgym.episodes import EpisodeRecord
 from masgym.errors import BadValue
 from masgym.evaluate import evaluate
 from masgym.game import role_of
 from masgym.report import Report, summarise
 from masgym.types import Split, Task
-from mastrain import checkpoint
+from mastrain import checkpoint, rollouts_log
 from mastrain.algorithms import groups_of, rows_of, split
 from mastrain.assemble import Run
-from mastrain.batch import Batch, micro_batches, pad
+from mastrain.batch import pad
 from mastrain.engines.base import run as run_loop
-from mastrain.measure import average, of_episodes, of_groups
+from mastrain.learning import Policies, update
+from mastrain.measure import average, of_episodes, of_groups, sampled_tokens
 from mastrain.players import EnginePlayer
-from mastrain.runlog import RunLog
+from mastrain.runlog import SPENT, RunLog
 from mastrain.types import Episode, Group, Row
 
+_COSTS = ("event_count", "replies", "tool_calls", "tokens", "prompt_tokens", "latency")  # of an EpisodeRecord
 PROBE_TOLERANCE = 1e-3  # nats a token between engine and trainer after a sync
 
 
@@ -43,13 +46,16 @@ class EngineParted(RuntimeError):
 def train(
     run: Run, log: RunLog, done: int, stop: Callable[[], bool], on_step: Callable[[int, Mapping[str, float]], None]
 ) -> int:
-    """Steps done+1 .. train.steps; ends early, after a whole step, when `stop` says so. -> the last step done."""
-    settings = run.config.train
+    """Steps done+1 .. train.steps, as far as the budget goes; ends early, after a whole step, when `stop` says so.
+    -> the last step done."""
+    settings, spent = run.config.train, log.spent
     with ThreadPoolExecutor(max_workers=len(run.updaters)) as pool:
         for step in range(done + 1, settings.steps + 1):
-            if stop():
+            if stop() or exhausted(run, spent):
                 break
             metrics = train_step(run, log, step, pool)
+            spent += sampled_tokens(metrics)
+            metrics[SPENT] = spent
             if settings.validate_every and step % settings.validate_every == 0:
                 reports = evaluate_run(run, settings.validate_tasks, "validation", greedy=(False,))
                 metrics["validation/success"] = reports["sampled"].success.mean
@@ -63,6 +69,12 @@ def train(
     return done
 
 
+def exhausted(run: Run, spent: int) -> bool:
+    """Whether the run has sampled all that it may, or learns nothing in the first place."""
+    budget = run.config.budget.sampled_tokens
+    return not run.algorithm.trains or (budget > 0 and spent >= budget)
+
+
 def train_step(run: Run, log: RunLog, step: int, pool: ThreadPoolExecutor) -> dict[str, float]:
     """Sample, learn, sync, probe."""
     started = perf_counter()
@@ -72,6 +84,8 @@ def train_step(run: Run, log: RunLog, step: int, pool: ThreadPoolExecutor) -> di
     if not groups:
         failures = sorted({episode.failure for episode in episodes})
         raise BadValue(f"step {step} sampled nothing to learn from: every episode failed ({', '.join(failures)}).")
+    if (every := run.config.log_rollouts_every) and (step - 1) % every == 0:
+        log.rollouts(rollouts_log.rows(step, groups, run.algorithm.advantage, run.game))
     metrics = of_episodes(episodes) | of_groups(groups) | learn(run, groups, step, pool)
     sync(run, groups)
     log.timings(step, {"sample": sampled - started, "learn": perf_counter() - sampled})
@@ -89,42 +103,46 @@ async def sample_episodes(run: Run, step: int) -> list[Episode]:
     count = run.config.train.tasks
     numbers = range((step - 1) * count, step * count)
     key = (run.config.seed, step)
-    rollouts = [run.algorithm.rollout(run.team, training_task(run, n), (*key, n, 0)) for n in numbers]
-    return list(await asyncio.gather(*rollouts))
+    rollouts = [run.algorithm.rollout(run.team, training_task(run, n), (*key, n)) for n in numbers]
+    return [episode for episodes in await asyncio.gather(*rollouts) for episode in episodes]
 
 
 def learn(run: Run, groups: Sequence[Group], step: int, pool: ThreadPoolExecutor) -> dict[str, float]:
     """One optimiser step per mini-batch and policy; policies side by side, each in its own thread."""
     algo, found = run.config.algo, list[Mapping[str, float]]()
+    policies = Policies(
+        updaters=run.updaters,
+        pad_ids={p: tokenizer.pad_token_id for p, tokenizer in run.tokenizers.items()},
+        micro_batch_tokens=algo.micro_batch_tokens,
+        pool=pool,
+    )
     for epoch in range(algo.epochs):
         for part in split(groups, algo.mini_batches, (run.config.seed, step, epoch)):
             rows = rows_of(part, lambda a: run.policies[role_of(a)], run.algorithm, algo.drop_zero_variance)
-            batches = {policy: batches_of(run, policy, rows[policy]) for policy in run.updaters if rows.get(policy)}
-            jobs = {p: pool.submit(run.updaters[p].step, b, run.algorithm.objective) for p, b in batches.items() if b}
-            found += [{f"{p}/{name}": x for name, x in job.result().items()} for p, job in jobs.items()]
+            wanted = {policy: needed(run, rows[policy]) for policy in run.updaters if policy in rows}
+            found += update(policies, wanted, run.algorithm.objective)
     return average(found)
 
 
-def batches_of(run: Run, policy: str, rows: Sequence[Row]) -> list[Batch]:
+def needed(run: Run, rows: Sequence[Row]) -> Sequence[Row]:
     """Rows without advantage have no gradient: where neither KL nor entropy needs them they are not computed
     (their groups stay in the denominator through the weights)."""
     algo = run.config.algo
     if not algo.kl and not algo.entropy and algo.loss == "group":
-        rows = [row for row in rows if row.advantage]
-    return list(micro_batches(rows, run.tokenizers[policy].pad_token_id, algo.micro_batch_tokens))
+        return [row for row in rows if row.advantage]
+    return rows
 
 
 def sync(run: Run, groups: Sequence[Group]) -> None:
     """Tell the engine, then compare the log-probs of one sampled reply per policy. Raises EngineParted."""
-    probes = {run.policies[role_of(g.actions[0].members[0])]: g.actions[0] for g in groups}
+    probes = {run.policies[role_of(a)]: (g.actions[0], a) for g in groups for a in g.actions[0].members}
     for policy, updater in run.updaters.items():
         run.engine.sync(policy, updater.steps)
         if policy not in probes:
             continue
-        action = probes[policy]
-        agent = action.members[0]
-        row = rows_of([Group(key=(), actions=(action,))], lambda _: "probe", run.algorithm, False)["probe"][0]
-        batch = pad([row], run.tokenizers[policy].pad_token_id)
+        action, agent = probes[policy]
+        rows = rows_of([Group(key=(), actions=(action,))], lambda a: a, run.algorithm, False)
+        batch = pad(rows[agent], run.tokenizers[policy].pad_token_id)
         ours = updater.logps(batch)[0].tolist()
         prompt, completion = action.event.prompts[agent], action.candidate.completions[agent]
         theirs = run.engine.logps(policy, prompt, completion, run.config.algo.temperature)
@@ -141,18 +159,35 @@ def evaluate_run(
     tasks: int,
     split: Split = "test",
     greedy: Sequence[bool] = (False, True),
+    attempts: int = 1,
 ) -> dict[str, Report]:
-    """ "sampled" (temperature 1) and "greedy" reports on held-out tasks: one candidate a turn, no search."""
+    """ "sampled" (temperature 1) and "greedy" reports on held-out tasks: one candidate a turn, no search. Of several
+    attempts at a task the best counts."""
     reports: dict[str, Report] = {}
     for is_greedy in greedy:
         sampling = replace(run.team.sampling, temperature=1.0, greedy=is_greedy)
         player = EnginePlayer(engine=run.engine, policies=run.policies, encode=run.team.encode, sampling=sampling)
         key = (run.config.seed, "evaluate", split)
         played = evaluate(
-            run.game, {"*": player}, tasks=tasks, split=split, key=key, run=run.team.run_calls
+            run.game, {"*": player}, tasks=tasks, split=split, samples=attempts, key=key, run=run.team.run_calls
         )
-        reports["greedy" if is_greedy else "sampled"] = summarise(run_loop(played, run.engine))
+        reports["greedy" if is_greedy else "sampled"] = summarise(best_of(run_loop(played, run.engine)))
     return reports
+
+
+def best_of(records: Sequence[EpisodeRecord]) -> list[EpisodeRecord]:
+    """The best attempt at each task, by success, then by return; it cost what all attempts cost."""
+    tasks: dict[tuple[int, str], list[EpisodeRecord]] = {}
+    for record in records:
+        tasks.setdefault((record.index, record.task), []).append(record)
+    return [
+        replace(
+            max(attempts, key=lambda one: (one.success, one.returns)),
+            **{name: sum(getattr(one, name) for one in attempts) for name in _COSTS},
+            malformed=tuple(reason for one in attempts for reason in one.malformed),
+        )
+        for attempts in tasks.values()
+    ]
 
 
 def save(run: Run, step: int) -> int:

@@ -56,7 +56,16 @@ class Candidate:
     completions: Mapping[str, Completion]  # member -> its reply
     transition: Transition
     scores: Mapping[str, float]  # member -> reward of its reply
+    returns: float  # the team's: gains and malformed costs of all members, from here to where it was played
     playout_tokens: int  # tokens sampled to score it (credit = turn or episode), not trained on
+
+
+@value
+class Lost:
+    """A candidate with a member missing, or one that could not be scored: counted, in no statistic."""
+
+    outcome: str  # its name ("timeout", "context overflow", ...)
+    tokens: int  # sampled for it all the same
 
 
 @value
@@ -67,23 +76,25 @@ class Event:
     task: Task
     episode: int
     turn: int
+    phase: int  # its place in the turn: with the turn the type of the event
     state_id: str  # hash of the pre-action state: the same for all candidates
     members: tuple[str, ...]  # the active set, K_e = len(members)
     prompts: Mapping[str, Prompt]
     candidates: tuple[Candidate, ...]
     chosen: int  # position in `candidates` of the one that the episode continued along
-    failures: tuple[str, ...] = ()  # named outcomes of candidates that could not be sampled or scored
+    lost: tuple[Lost, ...] = ()  # candidates that lack a member or a score
 
 
 @value
 class Episode:
-    """All events from a task's start to its end, or to a failure."""
+    """All events from a task's start to its end, or to a failure, that can be trained on."""
 
     key: Key
     task: Task
     events: tuple[Event, ...]
     final: State
     failure: str = ""  # the named outcome that ended it early; "" = it was played to its end
+    lost: tuple[Lost, ...] = ()  # candidates that belong to no event in `events`
 
 
 @value
@@ -120,8 +131,15 @@ class Row:
     agent: str
     member: int  # index in the active set
     cardinality: int  # K_e
+    set_tokens: tuple[int, ...]  # reply lengths of the action's members: the set with which it is one action
+    place: int  # index in `set_tokens`
     prompt: Prompt
     completion: Completion
     reward: float
     advantage: float
-    weight: float  # multiplies the row's whole loss; 1 / (groups * |group|) for AT-GRPO
+    weight: float  # multiplies the row's whole loss; 1 / (groups * |group|) for AT-GRPO, 1 / actions for SRPO
+
+    @property
+    def action(self) -> tuple[Key, int]:
+        """(event, candidate): what the rows of one set have in common."""
+        return self.event, self.candidate

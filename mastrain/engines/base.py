@@ -20,12 +20,15 @@ T = TypeVar("T")
 
 
 class SamplingFailed(RuntimeError):
-    """A request that gave no completion. `outcome` is its name ("timeout", "context overflow", ...): a failure is
-    counted and never trained on."""
+    """A request that did not give all its completions. `outcome` is its name ("timeout", "context overflow", ...): a
+    failure is counted and never trained on.
 
-    def __init__(self, outcome: str) -> None:
+    `sampled`: what there is of each of the completions (None = missing); () when there is none.
+    """
+
+    def __init__(self, outcome: str, sampled: "tuple[Completion | None, ...]" = ()) -> None:
         super().__init__(outcome)
-        self.outcome = outcome
+        self.outcome, self.sampled = outcome, sampled
 
 
 @value

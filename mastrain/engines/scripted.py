@@ -20,7 +20,8 @@ class Codepoints:
 
 
 class ScriptedEngine(BatchingEngine):
-    """Every token of a scripted reply has log-prob -1. A request fails as a whole when any of its replies does."""
+    """Every token of a scripted reply has log-prob -1. A request fails when any of its replies does, and keeps the
+    others."""
 
     def __init__(self, reply: Reply) -> None:
         super().__init__()
@@ -40,8 +41,9 @@ class ScriptedEngine(BatchingEngine):
 
     def _answer(self, request: Request) -> tuple[Completion, ...] | SamplingFailed:
         replies = [self._reply(request, c) for c in range(request.n)]
+        made = tuple(None if isinstance(r, SamplingFailed) else self._completion(request, r) for r in replies)
         failed = [reply for reply in replies if isinstance(reply, SamplingFailed)]
-        return failed[0] if failed else tuple(self._completion(request, str(reply)) for reply in replies)
+        return SamplingFailed(failed[0].outcome, made) if failed else tuple(c for c in made if c is not None)
 
     def _completion(self, request: Request, text: str) -> Completion:
         ids = Codepoints().encode(text)

@@ -108,7 +108,7 @@ def test_fault_7_a_candidate_whose_playout_fails_is_dropped_and_named(game):
     episode = play_tree(team_of(game, reply), game.domain.tasks.get("train", 0), credit="turn")
     tool = episode.events[0]
     assert [c.index for c in tool.candidates] == [0, 2, 3]
-    assert tool.failures == ("context overflow",)
+    assert [one.outcome for one in tool.lost] == ["context overflow"]
     assert not episode.failure
 
 

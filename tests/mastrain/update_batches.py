@@ -45,6 +45,8 @@ def make_row(prompt, completion, logps, *, advantage=1.0, weight=1.0, agent="act
         agent=agent,
         member=0,
         cardinality=1,
+        set_tokens=(len(completion),),
+        place=0,
         prompt=Prompt(agent=agent, messages=(Message(role="user", content=""),), ids=tuple(prompt)),
         completion=Completion(text="", ids=tuple(completion), logps=tuple(logps), finish="stop", policy="p", version=0),
         reward=0.0,

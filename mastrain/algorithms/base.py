@@ -1,67 +1,41 @@
-"""An Algorithm is a value of four functions; adding one touches no other file.
+"""An Algorithm is a value of five functions; adding one touches no other file than the registry.
 
-rollout    task -> Episode: what is sampled
+rollout    task -> Episodes: what is sampled
 actions    Event -> Actions, each with its group key: what is compared with what
 advantage  a group's rewards -> advantages
+weights    a batch's groups -> how much each row counts
 objective  detached log-probs, batch -> coefficients (`mastrain.objectives`)
 """
 
 import math
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Literal, TypeAlias
 
-from masgym.errors import UnknownName
 from masgym.rng import Key, keyed
 from masgym.types import Task, value
-from mastrain.config import AlgoConfig
-from mastrain.objectives import Objective, token_clip
-from mastrain.rollout import Team, TreeSettings, tree
+from mastrain.objectives import Objective
+from mastrain.rollout import Team
 from mastrain.types import Action, Episode, Event, Group, Row
 
 EPS = 1e-6  # added to the standard deviation (method, section 3)
+
+PolicyOf: TypeAlias = Callable[[str], str]  # agent -> policy
+Weight: TypeAlias = Callable[
+    [Group, Action, str], float
+]  # (group, action, policy) -> weight of the action's rows there
 
 
 @value
 class Algorithm:
     """See the module's docstring."""
 
-    rollout: Callable[[Team, Task, Key], Awaitable[Episode]]
+    rollout: Callable[[Team, Task, Key], Awaitable[tuple[Episode, ...]]]  # the key is (seed, step, task)
     actions: Callable[[Event], Iterable[tuple[Key, Action]]]
     advantage: Callable[[Sequence[float]], tuple[float, ...]]
+    weights: Callable[[Sequence[Group], PolicyOf], Weight]  # of all groups of an optimiser step
     objective: Objective
-
-
-def at_grpo(config: AlgoConfig) -> Algorithm:
-    """AT-GRPO (STRONGER-MAS, arXiv 2510.11062): groups by (task, episode, agent, turn), all on one prompt.
-
-    Departures: the switches of AlgoConfig away from the paper's values (`configs/algo/at_grpo.yaml` has those).
-    """
-    settings = TreeSettings(
-        branches=config.branches,
-        greedy_fraction=config.greedy_fraction,
-        credit=config.credit,
-        advice_credit=config.advice_credit,
-        stop_hopeless=config.stop_hopeless,
-    )
-
-    async def rollout(team: Team, task: Task, key: Key) -> Episode:
-        return await tree(team, task, key, settings)
-
-    return Algorithm(
-        rollout=rollout,
-        actions=per_member,
-        advantage=lambda rewards: standardise(rewards, config.normalise),
-        objective=token_clip(config.clip),
-    )
-
-
-ALGORITHMS: dict[str, Callable[[AlgoConfig], Algorithm]] = {"at_grpo": at_grpo}
-
-
-def make(config: AlgoConfig) -> Algorithm:
-    """The algorithm of `config.name`. Raises UnknownName."""
-    if config.name not in ALGORITHMS:
-        raise UnknownName("algorithm", config.name, ALGORITHMS)
-    return ALGORITHMS[config.name](config)
+    trains: bool = True  # False: no step is made
+    attempts: int = 1  # sampled episodes a held-out task gets at the end, of which the best counts
 
 
 def per_member(event: Event) -> Iterable[tuple[Key, Action]]:
@@ -80,6 +54,30 @@ def standardise(rewards: Sequence[float], normalise: bool = True) -> tuple[float
     return tuple(0.0 if std == 0 else c / (std + EPS) if normalise else c for c in centred)
 
 
+def per_group(groups: Sequence[Group], policy_of: PolicyOf) -> Weight:
+    """1 / (its policy's groups * |group|): the mean over groups of the mean over a group's actions."""
+    count: dict[str, int] = {}
+    for group in groups:
+        for policy in {policy_of(agent) for action in group.actions for agent in action.members}:
+            count[policy] = count.get(policy, 0) + 1
+    return lambda group, action, policy: 1 / (count[policy] * len(group.actions))
+
+
+def per_action(reduction: Literal["event", "row", "token"]) -> Callable[[Sequence[Group], PolicyOf], Weight]:
+    """The mean over all actions of a batch, whatever policies they belong to (SRPO, Eq. 7). `row` and `token` count an
+    action once per member and once per token: larger sets and longer replies count more."""
+
+    def size(action: Action) -> int:
+        lengths = _lengths(action)
+        return {"event": 1, "row": len(lengths), "token": sum(lengths)}[reduction]
+
+    def weights(groups: Sequence[Group], policy_of: PolicyOf) -> Weight:
+        total = sum(size(action) for group in groups for action in group.actions)
+        return lambda group, action, policy: size(action) / total
+
+    return weights
+
+
 def groups_of(events: Iterable[Event], algorithm: Algorithm) -> tuple[Group, ...]:
     """Events -> groups, in the order in which their keys first come."""
     found: dict[Key, list[Action]] = {}
@@ -96,23 +94,20 @@ def split(groups: Sequence[Group], parts: int, key: Key) -> list[list[Group]]:
 
 
 def rows_of(
-    groups: Sequence[Group], policy_of: Callable[[str], str], algorithm: Algorithm, drop_zero_variance: bool
+    groups: Sequence[Group], policy_of: PolicyOf, algorithm: Algorithm, drop_zero_variance: bool
 ) -> dict[str, list[Row]]:
-    """Policy -> its rows of one mini-batch. Each carries the weight 1 / (its policy's groups * |group|)."""
+    """Policy -> its rows of one mini-batch, weighted by the algorithm."""
     scored = [(group, algorithm.advantage(group.rewards)) for group in groups]
     if drop_zero_variance:
         scored = [(group, advantages) for group, advantages in scored if any(advantages)]
-    count: dict[str, int] = {}
-    for group, _ in scored:
-        for policy in {policy_of(agent) for action in group.actions for agent in action.members}:
-            count[policy] = count.get(policy, 0) + 1
+    weight = algorithm.weights([group for group, _ in scored], policy_of)
     rows: dict[str, list[Row]] = {}
     for group, advantages in scored:
         for action, advantage in zip(group.actions, advantages, strict=True):
             for agent in action.members:
                 policy = policy_of(agent)
-                weight = 1 / (count[policy] * len(group.actions))
-                rows.setdefault(policy, []).append(_row(group, action, agent, policy, advantage, weight))
+                row = _row(group, action, agent, policy, advantage, weight(group, action, policy))
+                rows.setdefault(policy, []).append(row)
     return rows
 
 
@@ -127,9 +122,16 @@ def _row(group: Group, action: Action, agent: str, policy: str, advantage: float
         agent=agent,
         member=event.members.index(agent),
         cardinality=len(event.members),
+        set_tokens=_lengths(action),
+        place=action.members.index(agent),
         prompt=event.prompts[agent],
         completion=action.candidate.completions[agent],
         reward=action.reward,
         advantage=advantage,
         weight=weight,
     )
+
+
+def _lengths(action: Action) -> tuple[int, ...]:
+    """Tokens of the reply of each of its members."""
+    return tuple(len(action.candidate.completions[agent].ids) for agent in action.members)
