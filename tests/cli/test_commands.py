@@ -1,0 +1,282 @@
+"""The commands list, show, play and eval, and how all of them fail."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import masgym
+from masgym.cli import COMMANDS, main, parser
+
+NAMES = ("list", "show", "play", "eval", "compare", "view", "validate", "audit", "import")
+
+
+def run(capsys, *words):
+    """(status, standard output, standard error)"""
+    try:
+        status = main(words)
+    except SystemExit as error:
+        status = error.code
+    told = capsys.readouterr()
+    return status, told.out, told.err
+
+
+def as_json(capsys, *words):
+    status, out, err = run(capsys, *words, "--json")
+    assert (status, err) == (0, "")
+    return json.loads(out)
+
+
+class TestHelp:
+    @pytest.mark.parametrize("name", NAMES)
+    def test_every_command_has_an_example_that_its_parser_takes(self, capsys, name):
+        status, out, _ = run(capsys, name, "--help")
+        assert status == 0
+        examples = [line.split() for line in out.split("examples:")[1].splitlines() if line.strip()]
+        assert examples
+        for example in examples:
+            assert example[:2] == ["masgym", name]
+            assert parser().parse_args(example[1:])
+
+    def test_all_commands_are_listed(self, capsys):
+        assert len(COMMANDS) == len(NAMES)
+        _, out, _ = run(capsys, "--help")
+        assert all(f"  {name} " in out for name in NAMES)
+
+
+class TestErrors:
+    @pytest.mark.parametrize(
+        ("words", "told"),
+        [
+            ("", "required"),
+            ("lst", "invalid choice: 'lst'"),
+            ("show", "required"),
+            ("show sokobn", "Did you mean 'sokoban'"),
+            ("show sokoban --workflow pear", "Did you mean 'pair'"),
+            ("show sokoban --workflow pair(n=1)", "unknown argument of workflow pair 'n'"),
+            ("show sokoban --workflow pair(", "is no workflow"),
+            ("show sokoban --level wild", "Known: easy, hard, medium"),
+            ("show sokoban --turns 0", "turns is 0"),
+            ("show sokoban --turns x", "invalid int value"),
+            ("show sokoban --set boxes", "NAME=VALUE"),
+            ("show sokoban --set boxen=1", "Did you mean 'boxes'"),
+            ("show sokoban --task -1", "negative"),
+            ("show sokoban --task-file none.txt", "none.txt"),
+            ("show pettingzoo:no_such_module_at_all", "no_such_module_at_all"),
+            ("eval sokoban", "--agent"),
+            ("eval --agent random", "name what to play"),
+            ("eval sokoban --suite v1 --agent random", "name what to play"),
+            ("eval sokoban --agent randm", "Did you mean 'random'"),
+            ("eval sokoban --agent actr=random", "Did you mean 'actor'"),
+            ("eval sokoban --agent actor=random", "player of"),
+            ("eval sokoban --agent random --tasks 0", "tasks is 0"),
+            ("eval sokoban --agent random --workers 0", "workers is 0"),
+            ("eval sokoban --agent random --samples 0", "samples is 0"),
+            ("eval sokoban --agent random --resume", "--out DIR"),
+            ("eval sokoban --agent random --tem 1", "unrecognized arguments"),
+            ("eval sokoban --agent random --temperature -1", "temperature is -1"),
+            ("eval sokoban --agent random --out /dev/null/run --tasks 1", "/dev/null/run"),
+            ("eval sokoban --agent hf:/no/such/folder --tasks 1", "/no/such/folder"),
+            ("play sokoban --role actr", "Did you mean 'actor'"),
+            ("play sokoban --agent oracle", "--role"),
+            ("compare one", "two different runs"),
+            ("compare one one/", "two different runs"),
+            ("compare no_run_a no_run_b", "no_run_a"),
+            ("view no_such_folder", "no_such_folder"),
+            ("audit no_such_file", "no_such_file"),
+        ],
+    )
+    def test_one_line_that_says_how_to_mend_it(self, capsys, words, told):
+        status, out, err = run(capsys, *words.split())
+        assert status == 2
+        assert told in err
+        assert err.count("\n") == 1
+        assert err.startswith("masgym")
+        assert "Traceback" not in out + err
+
+    def test_what_a_file_says_does_not_reach_the_terminal_as_it_is(self, capsys):
+        assert "\x1b" not in run(capsys, "show", "soko\x1b[31mban")[2]
+
+
+class TestListAndShow:
+    def test_list(self, capsys):
+        found = as_json(capsys, "list")
+        assert tuple(found["domains"]) == masgym.list_domains()
+        assert found["domains"]["sokoban"]["levels"] == ["easy", "medium", "hard"]
+        assert found["workflows"]["pair"]["roles"] == ["tool", "actor"]
+        _, out, _ = run(capsys, "list")
+        assert all(word in out for word in ("sokoban", "verifier", "openai:MODEL", "expert"))
+
+    @pytest.mark.parametrize("workflow", masgym.list_workflows())
+    def test_show(self, capsys, workflow):
+        found = as_json(capsys, "show", "masgym/plan_path_v0", "--workflow", workflow, "--level", "easy")
+        game = masgym.game("plan_path", workflow, level="easy")
+        assert tuple(found["agents"]) == game.agents
+        assert found["task"]["id"] == game.domain.tasks.get("test", 0).id
+        for agent, told in found["agents"].items():
+            assert set(told["prompts"]) == {"full", "compact"}
+            assert "Reply with" in told["prompts"]["full"]
+            assert told["slot"] == game.slot(agent)
+            assert told["oracle"]
+
+    def test_an_agent_is_shown_what_it_sees_when_it_first_speaks(self, capsys):
+        found = as_json(capsys, "show", "sokoban", "--workflow", "verify", "--style", "compact")
+        assert "draft:" in found["agents"]["verifier_0"]["prompts"]["compact"]
+        assert found["agents"]["verifier_0"]["oracle"] == "approve"
+
+    def test_as_text(self, capsys):
+        status, out, _ = run(
+            capsys, "show", "sudoku", "--set", "size=4", "--workflow", "ensemble(n=2, tools=0)", "--turns", "3"
+        )
+        assert status == 0
+        assert "at most 3 turns" in out
+        assert "--- aggregator_0 (act), full style ---" in out
+
+
+class TestPlay:
+    def play(self, capsys, monkeypatch, lines, *words):
+        rest = iter(lines)
+
+        def line(prompt):
+            try:
+                return next(rest)
+            except StopIteration:
+                raise EOFError from None
+
+        monkeypatch.setattr("builtins.input", line)
+        status, out, err = run(capsys, "play", *words)
+        assert (status, err) == (0, "")
+        return out
+
+    @staticmethod
+    def solution():
+        """The oracle's replies to the first task."""
+        game = masgym.game("sokoban", "solo")
+        state, replies = game.initial(game.domain.tasks.get("test", 0)), []
+        while game.active(state):
+            replies.append(game.oracle(state, "actor_0"))
+            state = game.apply(state, {"actor_0": replies[-1]}, {}).state
+        return replies
+
+    def test_to_the_end(self, capsys, monkeypatch):
+        out = self.play(capsys, monkeypatch, self.solution(), "sokoban", "--workflow", "solo")
+        assert f"solved in {len(self.solution())} of 8 turns; return 2" in out
+
+    def test_hints_are_the_oracles_and_undo_restores_also_after_the_end(self, capsys, monkeypatch):
+        lines = ["/hint", "L R", "/undo", *self.solution(), "/undo", self.solution()[-1]]
+        out = self.play(capsys, monkeypatch, lines, "sokoban", "--workflow", "solo")
+        assert self.solution()[0] in out
+        assert out.count("back to before your last reply") == 2
+        assert out.count(f"solved in {len(self.solution())} of 8 turns; return 2") == 2
+
+    def test_one_role_and_the_others_by_agents(self, capsys, monkeypatch):
+        lines = ["/legal", "/prompt", "/nothing", "/undo", "U", "/undo", "/quit"]
+        words = ["sokoban", "--role", "actor", "--agent", "tool=oracle", "--style", "compact"]
+        out = self.play(capsys, monkeypatch, lines, *words)
+        assert out.count("tool_0 replies:") == 2  # the undo goes back to before the reply, not to before the tool's
+        assert out.count("\nact\n") == 4
+        assert "no reply of yours" in out
+        assert "/hint" in out
+
+    def test_the_end_of_the_input_leaves(self, capsys, monkeypatch):
+        assert "sokoban:pair" in self.play(capsys, monkeypatch, [], "sokoban")
+
+
+class TestEval:
+    def test_a_run_folder_and_its_report(self, capsys, tmp_path):
+        words = ["sokoban", "--agent", "tool=oracle", "--agent", "actor_0=random", "--tasks", "4", "--samples", "2"]
+        words += ["--temperature", "0.5", "--level", "easy", "--turns", "5", "--out", str(tmp_path / "run")]
+        report = as_json(capsys, "eval", *words)
+        assert set(report["success"]) == {"mean", "low", "high"}
+        assert (report["tasks"], report["episodes"]) == (4, 8)
+        assert report["run"]["agents"] == {"tool": "oracle", "actor_0": "random"}
+        assert report["run"]["settings"] == {"temperature": 0.5}
+        assert report["run"]["game"]["T"] == 5
+        assert report == json.loads((tmp_path / "run" / "report.json").read_text())
+        status, out, err = run(capsys, "eval", *words)
+        assert (status, out) == (2, "")
+        assert "resume" in err
+        assert as_json(capsys, "eval", *words, "--resume") == report
+
+    def test_the_oracle_solves_and_the_screen_says_so(self, capsys):
+        status, out, err = run(capsys, "eval", "sokoban", "--agent", "oracle", "--tasks", "5")
+        assert (status, err) == (0, "")
+        assert "100.0 [56.6, 100.0] %" in out
+
+    def test_workers_change_nothing(self, capsys):
+        one, many = (
+            as_json(capsys, "eval", "plan_path", "--agent", "random", "--tasks", "6", "--workers", workers)
+            for workers in ("1", "6")
+        )
+        assert one | {"latency": 0} == many | {"latency": 0}
+
+    def test_what_their_class_raises_is_one_line_and_how_to_go_on(self, capsys, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "failing.py").write_text("class Team:\n    def act(self, observation):\n        return {}[0]\n")
+        words = ["eval", "sokoban", "--agent", "python:failing:Team", "--tasks", "2", "--out", "run"]
+        status, _, err = run(capsys, *words)
+        assert status == 2
+        assert err.count("\n") == 1
+        assert "KeyError: 0 (failing.py, line 3)" in err
+        assert f"masgym {' '.join(words)} --resume" in err
+
+
+SLOW = """
+import time
+class Team:
+    def act(self, observation):
+        time.sleep(0.2)
+        return "U"
+"""
+
+
+def command(*words, **given):
+    return subprocess.Popen(
+        [sys.executable, "-m", "masgym", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **given
+    )
+
+
+def test_ctrl_c_says_how_to_resume_and_resuming_gives_the_whole_report(tmp_path):
+    (tmp_path / "slow.py").write_text(SLOW)
+    words = ["eval", "sokoban", "--agent", "python:slow:Team", "--tasks", "12", "--turns", "2", "--workers", "1"]
+    words += ["--workflow", "solo", "--out", "run"]
+    process = command(*words, cwd=tmp_path)
+    file = tmp_path / "run" / "episodes.jsonl"
+    while not (file.exists() and file.read_text().count("\n") >= 2):
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (130, "")
+    assert "Traceback" not in err
+    way = f"masgym {' '.join(words)} --resume"
+    assert way in err
+    kept = file.read_text().splitlines()
+    assert 2 <= len(kept) < 12
+    again = command(*way.split()[1:], cwd=tmp_path)
+    assert again.wait(120) == 0
+    assert file.read_text().splitlines()[: len(kept)] == kept
+    assert json.loads((tmp_path / "run" / "report.json").read_text())["episodes"] == 12
+
+
+def test_a_reader_that_has_seen_enough():
+    process = command("list", "--json", env={**os.environ, "PYTHONUNBUFFERED": "1"})
+    process.stdout.close()
+    assert process.wait(60) == 141
+    assert process.stderr.read() == ""
+
+
+def test_a_terminal_that_knows_ascii_only(tmp_path):
+    task = tmp_path / "tasks.jsonl"
+    task.write_text(json.dumps({"problem": "Was ist 1 + 1? \u00e9\u4e2d", "answer": "2"}) + "\n")
+    process = command("import", "aime24", str(task), "--out", str(tmp_path / "t.jsonl"))
+    assert process.wait(60) == 0
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    process = command("show", "math", "--task-file", str(tmp_path / "t.jsonl"), env=environment)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, "")
+    assert "Was ist 1 + 1? ??" in out
