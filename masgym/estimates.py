@@ -53,6 +53,15 @@ def pass_interval(by_task: Sequence[Sequence[bool]], k: int) -> Estimate:
     return share_interval(estimates, sum(map(len, by_task)) / k)
 
 
+def mean_of(parts: Sequence[Estimate]) -> Estimate:
+    """The mean of independent estimates, all with equal weight: arms are squared and added (Zou and Donner, Statistics
+    in Medicine 27, 2008), so it has a width where all of them are 0 or 1."""
+    mean, n = fmean(part.mean for part in parts), len(parts)
+    low = math.sqrt(sum((part.mean - part.low) ** 2 for part in parts)) / n
+    high = math.sqrt(sum((part.high - part.mean) ** 2 for part in parts)) / n
+    return Estimate(mean=mean, low=max(0.0, mean - low), high=min(1.0, mean + high))
+
+
 def paired_difference(one: Sequence[Sequence[bool]], other: Sequence[Sequence[bool]]) -> Estimate:
     """Success of `one` minus that of `other` on the same tasks, in the same order.
 

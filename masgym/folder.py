@@ -111,6 +111,11 @@ def load(folder: Path | str) -> RunReport:
     return report_on(run, records)
 
 
+def is_finished(folder: Path | str, run: Run) -> bool:
+    """Whether the folder holds that very run, with its report."""
+    return (Path(folder) / REPORT).exists() and read_run(folder) == run
+
+
 def write_reports(out: RunReport, folder: Path) -> None:
     """`report.json` comes last: where it is, all is."""
     write_whole(folder / "report.md", markdown(out))

@@ -99,25 +99,51 @@ def plan_of(
     sandbox: Sandbox = "auto",
 ) -> Plan:
     """As `plan`, for the first tasks of a split, which are there already."""
-    check_count("samples", samples, 1)
-    check_count("seed", seed, 0)
     if not tasks:
         raise BadValue("there are no tasks to play; the split that was asked for is empty.")
-    run = Run(
+    run = run_of(
+        game,
+        names,
+        split=tasks[0].split,
+        tasks=len(tasks),
+        task_hash=task_hash(tasks),
+        samples=samples,
+        seed=seed,
+        settings=settings,
+        sandbox=sandbox,
+    )
+    return Plan(run=run, game=game, tasks=tuple(tasks))
+
+
+def run_of(
+    game: Game,
+    names: Mapping[str, str],
+    *,
+    split: Split,
+    tasks: int,
+    task_hash: str,
+    samples: int,
+    seed: int,
+    settings: Mapping[str, JSON] | None,
+    sandbox: Sandbox,
+) -> Run:
+    """What `run.json` is to say. Raises BadValue and UnknownName."""
+    check_count("samples", samples, 1)
+    check_count("seed", seed, 0)
+    return Run(
         masgym=version("masgym"),
         environment=_environment(game.domain.name),
         game=plain(game.spec()),
         fingerprint=game.fingerprint,
         agents=dict(names),
         settings=plain(settings or {}),
-        split=tasks[0].split,
-        tasks=len(tasks),
+        split=split,
+        tasks=tasks,
         samples=samples,
         seed=seed,
-        task_hash=task_hash(tasks),
+        task_hash=task_hash,
         sandbox=backend_name(sandbox),
     )
-    return Plan(run=run, game=game, tasks=tuple(tasks))
 
 
 def _environment(domain: str) -> str:

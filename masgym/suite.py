@@ -1,0 +1,131 @@
+"""Plays a frozen suite: each cell in a run folder of its own, then a submission."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+from masgym.agents.base import Agent
+from masgym.episodes import EpisodeRecord
+from masgym.errors import UnknownName
+from masgym.evaluate import assign
+from masgym.files import write_whole
+from masgym.folder import is_finished, load, play_run
+from masgym.game import Game
+from masgym.runs import Plan, Run, RunReport, run_of
+from masgym.submission import markdown_of, submission_of
+from masgym.suites import Cell, Suite
+from masgym.tables import csv_text
+from masgym.tools.sandbox import Sandbox
+from masgym.types import JSON, Style
+
+SUBMISSION = "submission.json"
+
+
+def chosen(suite: Suite, only: Sequence[str]) -> tuple[Cell, ...]:
+    """The cells whose domain, level, workflow or name is in `only`, domains, levels and workflows each if any of their
+    kind is; all of them for none. Raises UnknownName."""
+    kinds: Sequence[Callable[[Cell], str]] = (
+        lambda cell: cell.level.domain,
+        lambda cell: cell.level.level,
+        lambda cell: cell.workflow,
+        lambda cell: cell.name,
+    )
+    known = [{kind(cell) for cell in suite.cells} for kind in kinds]
+    for name in only:
+        if not any(name in names for names in known):
+            raise UnknownName("domain, level, workflow or cell", name, set[str]().union(*known[:3]))
+    asked = [{name for name in only if name in names} for names in known]
+    return tuple(
+        cell
+        for cell in suite.cells
+        if all(not names or kind(cell) in names for kind, names in zip(kinds, asked, strict=True))
+    )
+
+
+async def run_suite(
+    suite: Suite,
+    agents: Mapping[str, Agent],
+    names: Mapping[str, str],
+    folder: Path | str,
+    *,
+    style: Style = "full",
+    only: Sequence[str] = (),
+    workers: int = 8,
+    resume: bool = False,
+    trace: bool = True,
+    settings: Mapping[str, JSON] | None = None,
+    sandbox: Sandbox = "auto",
+    on_cell: Callable[[Cell, int, int], None] = lambda cell, number, total: None,
+    on_start: Callable[[Sequence[EpisodeRecord], int], None] = lambda done, total: None,
+    on_episode: Callable[[EpisodeRecord], None] = lambda record: None,
+) -> dict[str, JSON]:
+    """Plays all cells, or those that `only` names, each in `folder/cells/NAME`; -> what `submission.json` then holds.
+
+    Agents by id, role or "*"; a role that a cell's workflow lacks is left out there. `on_cell` is told which cell
+    begins, counted from 1. With fewer than all cells the submission is incomplete, and `verify_submission` says so.
+    Raises as `play_run`, and BadFile where this installation makes other tasks.
+    """
+    place, cells = Path(folder), chosen(suite, only)
+    teams = {cell: _team(suite.game(cell, style), agents) for cell in cells}
+    _check_spoken(teams.values(), agents)
+    drawn = cache(suite.tasks)  # a level's tasks are the same under every workflow
+    found: dict[Cell, RunReport] = {}
+    for number, (cell, team) in enumerate(teams.items(), 1):
+        on_cell(cell, number, len(cells))
+        run = _run(suite, cell, suite.game(cell, style), {who: names[who] for who in team}, settings, sandbox)
+        where = place / "cells" / cell.name
+        if resume and is_finished(where, run):
+            found[cell] = load(where)
+            continue
+        plan = Plan(run=run, game=suite.game(cell, style), tasks=drawn(cell.level))
+        found[cell] = await play_run(
+            plan,
+            team,
+            where,
+            workers=workers,
+            resume=resume,
+            trace=trace,
+            on_start=on_start,
+            on_episode=on_episode,
+        )
+    submission = submission_of(suite, found, names, style)
+    write_whole(place / "report.csv", csv_text({cell.name: out for cell, out in found.items()}))
+    write_whole(place / "report.md", markdown_of(submission))
+    write_whole(place / SUBMISSION, json.dumps(submission, indent=1) + "\n")
+    return submission
+
+
+def _team(game: Game, agents: Mapping[str, Agent]) -> dict[str, Agent]:
+    """Those of the agents who speak in the game. Raises UnknownName where one of its members has no player."""
+    team = {who: agent for who, agent in agents.items() if who in (*game.agents, *game.roles, "*")}
+    assign(game, team)
+    return team
+
+
+def _check_spoken(teams: Iterable[Mapping[str, Agent]], agents: Mapping[str, Agent]) -> None:
+    known = {who for team in teams for who in team}
+    for who in agents:
+        if who not in known:
+            raise UnknownName("agent or role", who, known)
+
+
+def _run(
+    suite: Suite,
+    cell: Cell,
+    game: Game,
+    names: Mapping[str, str],
+    settings: Mapping[str, JSON] | None,
+    sandbox: Sandbox,
+) -> Run:
+    return run_of(
+        game,
+        names,
+        split=suite.split,
+        tasks=len(cell.level.contents),
+        task_hash=cell.level.task_hash,
+        samples=suite.samples,
+        seed=suite.seed,
+        settings=settings,
+        sandbox=sandbox,
+    )
