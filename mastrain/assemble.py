@@ -112,6 +112,7 @@ def update_settings(config: RunConfig) -> UpdateSettings:
         temperature=algo.temperature,
         kl_beta=algo.kl,
         entropy_coefficient=algo.entropy,
+        entropy_target=algo.entropy_target,
         loss=algo.loss,
         clip_low=algo.clip,
         clip_high=algo.clip,

@@ -22,7 +22,7 @@ from torch import nn
 from masgym.errors import BadFile, BadValue
 from masgym.types import JSON, value
 
-FORMAT = 2
+FORMAT = 3
 _MANIFEST = "manifest.json"
 _NAME = re.compile(r"step_(\d{6,})", re.ASCII)
 

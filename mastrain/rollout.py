@@ -38,14 +38,16 @@ class Team:
 
 @value
 class TreeSettings:
-    """AT-GRPO's tree (STRONGER-MAS, arXiv 2510.11062). `greedy_fraction` below 1, credits other than `immediate` and
-    `stop_hopeless` are ours."""
+    """AT-GRPO's tree (STRONGER-MAS, arXiv 2510.11062). `greedy_fraction` below 1, credits other than `immediate`,
+    `guide`, `stop_hopeless` and `turns` are ours."""
 
     branches: int
     greedy_fraction: float
     credit: Credit  # of events in which somebody acts
     advice_credit: Credit  # of all others: drafts, tools, judges
+    guide: float = 0.0  # weight of the candidate's change of `Game.progress`, added to its scores
     stop_hopeless: bool = False  # end the episode where the task is lost: what follows teaches nothing about solving
+    turns: int = 0  # end the episode after so many; 0 = play all
 
 
 async def tree(team: Team, task: Task, key: Key, settings: TreeSettings) -> Episode:
@@ -57,7 +59,7 @@ async def tree(team: Team, task: Task, key: Key, settings: TreeSettings) -> Epis
     """
     game, episode = team.game, int(key[-1])
     state, events = game.initial(task), list[Event]()
-    while members := speakers(game, state, settings.stop_hopeless):
+    while members := _asked(game, state, settings):
         at = (*key, len(events))
         prompts = {agent: team.prompt(state, agent) for agent in members}
         joint = await sample_sets(team, prompts, settings.branches, at)
@@ -117,11 +119,12 @@ async def play(
         value += last.gain + last.penalty
         tokens += count_tokens(outputs.values())
         depth += 1
+    guided = settings.guide * (team.game.progress(last.state) - team.game.progress(state))
     return Candidate(
         index=int(key[-1]),
         completions=completions,
         transition=first,
-        scores=scores(first, value, credit),
+        scores={agent: score + guided for agent, score in scores(first, value, credit).items()},
         returns=first.gain + first.penalty + value,
         playout_tokens=tokens,
     )
@@ -155,6 +158,12 @@ def state_id(state: State) -> str:
 def speakers(game: Game, state: State, stop_hopeless: bool) -> tuple[str, ...]:
     """The active set; () where a training episode ends."""
     return () if stop_hopeless and game.hopeless(state) else game.active(state)
+
+
+def _asked(game: Game, state: State, settings: TreeSettings) -> tuple[str, ...]:
+    """Whose candidates are sampled next; () where the tree ends."""
+    over = settings.turns and state.turn >= settings.turns
+    return () if over else speakers(game, state, settings.stop_hopeless)
 
 
 async def advance(team: Team, state: State, completions: Mapping[str, Completion]) -> Transition:

@@ -18,6 +18,8 @@ class UpdateSettings:
     temperature: float = 1.0  # that of sampling: log-probs are of softmax(logits / temperature)
     kl_beta: float = 0.0  # of the k3 estimator of KL(current || initial weights)
     entropy_coefficient: float = 0.0  # of a bonus on the mean entropy, in nats
+    # > 0: after each step the coefficient grows or shrinks by a tenth, towards this mean entropy (nats a token)
+    entropy_target: float = 0.0
     # "group" adds rows up by their weights. TRL's losses ignore weights and objective: they clip per token by clip_low
     # and clip_high; all but dapo average within a micro-batch first, so they depend on how rows fall into them.
     loss: Literal["group", "grpo", "dapo", "bnpo", "dr_grpo"] = "group"
@@ -35,11 +37,25 @@ class UpdateSettings:
             raise BadValue(
                 f"temperature {self.temperature}; expected > 0: log-probs are of softmax(logits / temperature)."
             )
+        if self.entropy_target and not self.entropy_coefficient:
+            raise BadValue(
+                f"entropy target {self.entropy_target} with coefficient 0; expected a coefficient to start from, such "
+                "as 0.01."
+            )
+        if self.entropy_target and self.loss != "group":
+            raise BadValue(f"entropy target {self.entropy_target} with loss {self.loss!r}; only `group` follows one.")
         if self.schedule != "constant" and self.total_steps <= self.warmup_steps:
             raise BadValue(
                 f"schedule {self.schedule!r} over {self.total_steps} steps, {self.warmup_steps} of them warm-up; "
                 "expected total_steps > warmup_steps."
             )
+
+    def next_entropy_coefficient(self, coefficient: float, entropy: float) -> float:
+        """After a step with `coefficient` that met `entropy`; within a factor of 50 of where it started."""
+        if not self.entropy_target:
+            return coefficient
+        wanted = coefficient * (1.1 if entropy < self.entropy_target else 1 / 1.1)
+        return min(max(wanted, self.entropy_coefficient / 50), 50 * self.entropy_coefficient)
 
     def learning_rate_at(self, step: int) -> float:
         """Rate of optimiser step `step`, counted from 0."""

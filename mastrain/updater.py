@@ -47,6 +47,7 @@ class Updater(GRPOTrainer):
         self._micro: Batch | None = None  # the micro-batch in hand
         self._objective: Objective | None = None  # of the step in hand
         self._tokens = 0.0  # of the step in hand
+        self._bonus = settings.entropy_coefficient  # of the next step
         self._sums: dict[str, float] = {}  # metric -> sum over the tokens of the step in hand
         reference = copy.deepcopy(model).requires_grad_(False).eval() if settings.kl_beta else None
         self._arguments = _arguments(settings, output_dir, use_cpu=model.device.type == "cpu")
@@ -69,7 +70,8 @@ class Updater(GRPOTrainer):
 
     def step(self, micro_batches: Sequence[Batch], objective: Objective) -> dict[str, float]:
         """One optimiser step on one mini-batch. Under `loss="group"` it does not matter how rows fall into
-        micro-batches. Metrics are means over the mini-batch's tokens, except for loss, grad_norm and learning_rate.
+        micro-batches. Metrics are means over the mini-batch's tokens, except for loss, grad_norm, learning_rate
+        and entropy_coefficient.
 
         Raises BadValue without rows, FloatingPointError before weights are touched by a gradient that is not finite.
         """
@@ -82,12 +84,15 @@ class Updater(GRPOTrainer):
         rate = self.settings.learning_rate_at(self.steps)
         norm = self._finish(rate)
         means = {name: total / self._tokens for name, total in self._sums.items()}
-        return {"loss": loss, "grad_norm": norm, "learning_rate": rate, **means}
+        bonus = self._bonus
+        self._bonus = self.settings.next_entropy_coefficient(bonus, means["entropy"])
+        return {"loss": loss, "grad_norm": norm, "learning_rate": rate, "entropy_coefficient": bonus, **means}
 
     def state_dict(self) -> dict[str, Any]:
         """All that the next step depends on but the policy's weights; `torch.load(weights_only=True)` reads it."""
         reference = self.ref_model.state_dict() if self.ref_model else {}
-        return {"steps": self.steps, "optimizer": self._adam.state_dict(), "reference": reference}
+        own = {"steps": self.steps, "entropy_coefficient": self._bonus}
+        return {**own, "optimizer": self._adam.state_dict(), "reference": reference}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Raises BadValue for a state of another model, or written with KL and read without (or the reverse)."""
@@ -102,7 +107,7 @@ class Updater(GRPOTrainer):
             self._adam.load_state_dict(copy.deepcopy(state["optimizer"]))
         except (RuntimeError, ValueError) as error:
             raise BadValue(f"a checkpoint of another model: {error}") from error
-        self.steps = state["steps"]
+        self.steps, self._bonus = state["steps"], state["entropy_coefficient"]
 
     def _begin(self, micro_batches: Sequence[Batch], objective: Objective) -> None:
         self._objective, self._sums = objective, defaultdict(float)
@@ -135,8 +140,8 @@ class Updater(GRPOTrainer):
         loss = -(coefficients * logps).sum()
         if reference is not None:
             loss = loss + self.settings.kl_beta * (self._micro.token_weights * _kl(logps, reference)).sum()
-        if self.settings.entropy_coefficient:
-            loss = loss - self.settings.entropy_coefficient * (self._micro.token_weights * entropies).sum()
+        if self._bonus:
+            loss = loss - self._bonus * (self._micro.token_weights * entropies).sum()
         return loss
 
     def _record(self, metrics: Metrics) -> None:

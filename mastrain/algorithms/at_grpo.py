@@ -34,5 +34,7 @@ def tree_settings(config: AlgoConfig) -> TreeSettings:
         greedy_fraction=config.greedy_fraction,
         credit=config.credit,
         advice_credit=config.advice_credit,
+        guide=config.guide,
         stop_hopeless=config.stop_hopeless,
+        turns=config.turns,
     )

@@ -82,7 +82,7 @@ def test_tree_groups_hold_the_candidates_of_one_state():
 def test_a_tree_set_earns_its_return_without_local_terms(credit):
     game = ensemble()
     _, (episode,), _ = sample(
-        game, "srpo_tree", "algo.branches=3", f"algo.credit={credit}", f"algo.advice_credit={credit}"
+        game, "srpo_tree", "algo.branches=3", f"algo.credit={credit}", f"algo.advice_credit={credit}", "algo.guide=0.0"
     )
     for event in episode.events:
         for candidate in event.candidates:

@@ -251,6 +251,50 @@ def test_a_training_episode_may_end_where_its_task_is_lost():
     assert lengths == {True: 1, False: game.T}
 
 
+def test_a_training_episode_may_end_after_some_turns():
+    game = masgym.game("plan_path", style="compact")
+    task = game.domain.tasks.get("train", 0)
+    episode = play_tree(team_of(game, random_moves), task, turns=2)
+    assert [event.turn for event in episode.events] == [0, 0, 1, 1]
+    assert not episode.failure
+    assert len(play_tree(team_of(game, random_moves), task, turns=0).events) > 4
+
+
+@pytest.mark.parametrize("credit", ["immediate", "turn"])
+def test_the_guide_counts_for_advice_whose_turn_is_played_out(credit):
+    """Under `immediate` a proposal moves nobody. SRPO's return has no guide."""
+    game = masgym.game("sokoban", style="compact")
+    task = game.domain.tasks.get("train", 0)
+    options = {"credit": credit, "advice_credit": credit, "branches": 8}
+    plain, guided = (
+        play_tree(team_of(game, random_moves), task, guide=g, **options).events[0].candidates for g in (0.0, 3.0)
+    )
+    assert [c.returns for c in plain] == [c.returns for c in guided]
+    moved = {two.scores["tool_0"] != one.scores["tool_0"] for one, two in zip(plain, guided, strict=True)}
+    assert (True in moved) is (credit == "turn")
+
+
+def test_a_domain_that_cannot_tell_has_no_progress():
+    game = masgym.game("sudoku", style="compact")
+    assert game.progress(game.initial(game.domain.tasks.get("train", 0))) == 0
+
+
+def test_the_guide_by_hand():
+    """An actor's score without a guide, and 3 x the share of the way that it makes; lost: all the way back."""
+    game = masgym.game("sokoban", workflow="solo", style="compact")
+    task = game.domain.tasks.get("train", 0)
+    plain, guided = (
+        play_tree(team_of(game, random_moves), task, guide=g, branches=16).events[0].candidates for g in (0.0, 3.0)
+    )
+    gains = set()
+    for one, two in zip(plain, guided, strict=True):
+        left = game.domain.remaining(two.transition.state.world)
+        gain = -1.0 if left is None else 1 - left / task.optimum
+        gains.add(gain)
+        assert two.scores["actor_0"] == pytest.approx(one.scores["actor_0"] + 3 * gain)
+    assert len(gains) > 1
+
+
 def test_advice_may_have_another_credit_than_acts():
     game = masgym.game("plan_path", style="compact")
     events = play_tree(

@@ -122,7 +122,7 @@ def test_metrics_by_hand(updater, rows):
     expected = {"entropy": entropies, "kl": kls, "ratio": ratios, "approx_kl": approx, "clip_fraction": clipped}
     for name, values in expected.items():
         assert metrics[name] == pytest.approx(np.mean(values), rel=1e-4), name
-    assert set(metrics) == {*expected, "loss", "grad_norm", "learning_rate"}
+    assert set(metrics) == {*expected, "loss", "grad_norm", "learning_rate", "entropy_coefficient"}
 
 
 def move(worker):
@@ -145,6 +145,26 @@ def test_one_and_three_ragged_micro_batches_give_equal_gradients(updater, rows, 
     assert max(g.abs().max() for g in one) > 1e-3
     for name, x in of_one.items():
         assert of_three[name] == pytest.approx(x, rel=1e-4, abs=1e-6), name
+
+
+@pytest.mark.parametrize(("target", "factor"), [(0.0, 1.0), (99.0, 1.1), (1e-9, 1 / 1.1)])
+def test_the_entropy_bonus_follows_its_target(updater, rows, target, factor):
+    worker = updater(entropy_coefficient=0.01, entropy_target=target)
+    used = [worker.step(cut(rows), CLIP)["entropy_coefficient"] for _ in range(3)]
+    assert used == pytest.approx([0.01, 0.01 * factor, 0.01 * factor**2])
+    again = updater(entropy_coefficient=0.01, entropy_target=target)
+    again.load_state_dict(worker.state_dict())
+    assert again.step(cut(rows), CLIP)["entropy_coefficient"] == pytest.approx(0.01 * factor**3)
+
+
+def test_the_entropy_bonus_has_bounds_and_needs_a_start():
+    settings = UpdateSettings(entropy_coefficient=0.01, entropy_target=0.5)
+    assert settings.next_entropy_coefficient(0.5, 0.1) == pytest.approx(0.5)
+    assert settings.next_entropy_coefficient(0.0002, 0.9) == pytest.approx(0.0002)
+    with pytest.raises(BadValue, match="coefficient to start from"):
+        UpdateSettings(entropy_target=0.5)
+    with pytest.raises(BadValue, match="only `group`"):
+        UpdateSettings(entropy_coefficient=0.01, entropy_target=0.5, loss="dapo")
 
 
 def test_shared_and_plain_forward_give_equal_steps(updater, rows):
