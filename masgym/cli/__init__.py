@@ -37,8 +37,8 @@ def main(words: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # who read the output has seen enough; what is still buffered goes nowhere
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
-    except KeyboardInterrupt:
-        print("\nmasgym: stopped.", file=sys.stderr)
+    except KeyboardInterrupt as stopped:
+        print(f"\nmasgym: stopped. {stopped}".rstrip(), file=sys.stderr)
         return 130
     except (MasgymError, OSError) as error:
         print(f"masgym: {one_line(str(error))}", file=sys.stderr)

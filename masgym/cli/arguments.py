@@ -113,7 +113,7 @@ def team_of(arguments: argparse.Namespace) -> dict[str, Agent]:
 
 def game_of(arguments: argparse.Namespace, agents: Mapping[str, Agent] | None = None) -> Game:
     """The game that the arguments name, in the style that the agents learned where no other is asked for."""
-    style = arguments.style or _learned(agents or {})
+    style = arguments.style or learned(agents or {})
     fields = {**parse_settings(arguments.set), "style": style}
     given = {"T": arguments.turns, "level": arguments.level, "tasks": arguments.task_file}
     fields |= {name: found for name, found in given.items() if found is not None}
@@ -158,7 +158,7 @@ def _value(text: str) -> JSON:
         return text
 
 
-def _learned(agents: Mapping[str, Agent]) -> str:
+def learned(agents: Mapping[str, Agent]) -> str:
     """The style of prompts that models were trained on. Raises BadValue where two differ."""
     styles = {style for agent in agents.values() if (style := getattr(agent, "style", None))}
     if len(styles) > 1:

@@ -4,7 +4,8 @@ import argparse
 import asyncio
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from masgym.agents.base import Agent
 from masgym.agents.names import split_role
 from masgym.cli.arguments import add_agents, add_game, add_json, command, game_of, options_of, team_of
 from masgym.cli.progress import Progress
-from masgym.cli.screen import console, one_line, print_json
+from masgym.cli.screen import console, print_json
 from masgym.errors import BadValue, MasgymError
 from masgym.evaluate import assign
 from masgym.folder import play_run
@@ -29,20 +30,27 @@ masgym eval math --agent openai:qwen3 --base-url http://localhost:8000/v1 --samp
 masgym eval math --agent openai:qwen3 --base-url http://localhost:8000/v1 --samples 4 --out runs/qwen3 --resume
 masgym eval --suite v1 --agent oracle --out runs/v1"""
 
+DEFAULTS: Mapping[str, Any] = {"tasks": 100, "split": "test", "samples": 1, "seed": 0}
+
 
 def add(commands: Any) -> None:
     parser = command(commands, "eval", "play tasks with agents and report what they are worth", EXAMPLE, run)
     parser.add_argument("env", metavar="ENV", nargs="?", help="what to play (see `masgym show --help`), or --suite")
     parser.add_argument("--suite", metavar="NAME", help="play a frozen suite instead of ENV: v1; writes a submission")
+    parser.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="of the suite: a domain, level, workflow or cell; repeatable",
+    )
     add_agents(parser)
     add_game(parser, env=None)
     tasks = parser.add_argument_group("what is played")
-    tasks.add_argument(
-        "--tasks", type=int, default=100, metavar="N", help="the first N tasks of the split (default: 100)"
-    )
-    tasks.add_argument("--split", choices=SPLITS, default="test", help="(default: test)")
-    tasks.add_argument("--samples", type=int, default=1, metavar="S", help="episodes a task (default: 1)")
-    tasks.add_argument("--seed", type=int, default=0, metavar="X", help="of the agents' draws (default: 0)")
+    tasks.add_argument("--tasks", type=int, metavar="N", help="the first N tasks of the split (default: 100)")
+    tasks.add_argument("--split", choices=SPLITS, help="(default: test)")
+    tasks.add_argument("--samples", type=int, metavar="S", help="episodes a task (default: 1)")
+    tasks.add_argument("--seed", type=int, metavar="X", help="of the agents' draws (default: 0)")
     tasks.add_argument(
         "--workers", type=int, default=8, metavar="N", help="episodes at once; changes time only (default: 8)"
     )
@@ -63,28 +71,17 @@ def run(arguments: argparse.Namespace) -> int:
     team = team_of(arguments)
     game = game_of(arguments, team)
     assign(game, team)
+    known = {name: DEFAULTS[name] if (given := getattr(arguments, name)) is None else given for name in DEFAULTS}
     planned = plan(
         game,
         dict(map(split_role, arguments.agent)),
-        tasks=arguments.tasks,
-        split=arguments.split,
-        samples=arguments.samples,
-        seed=arguments.seed,
+        **known,
         settings=settings_of(arguments),
         sandbox=arguments.sandbox,
     )
     progress = Progress()
-    try:
-        with progress:
-            out = asyncio.run(played(planned, team, arguments, progress))
-    except KeyboardInterrupt:
-        print(f"\nmasgym: stopped. {way_on(arguments)}", file=sys.stderr)
-        return 130
-    except MasgymError as error:
-        if not progress.begun:
-            raise
-        print(f"masgym: {one_line(str(error))} {way_on(arguments)}", file=sys.stderr)
-        return 2
+    with resumable(arguments, progress), progress:
+        out = asyncio.run(played(planned, team, arguments, progress))
     return told(out, arguments)
 
 
@@ -92,6 +89,8 @@ def check(arguments: argparse.Namespace) -> None:
     """Raises BadValue for arguments that do not go together."""
     if bool(arguments.env) == bool(arguments.suite):
         raise BadValue("name what to play: an ENV such as sokoban, or --suite v1 (one of the two).")
+    if arguments.only and not arguments.suite:
+        raise BadValue("--only chooses parts of a --suite; there is none.")
     if arguments.resume and not arguments.out:
         raise BadValue("--resume goes on in a run folder; say which one with --out DIR.")
 
@@ -126,6 +125,19 @@ async def close(agents: Sequence[Agent]) -> None:
     for agent in {id(agent): agent for agent in agents}.values():
         if ending := getattr(agent, "aclose", None):
             await ending()
+
+
+@contextmanager
+def resumable(arguments: argparse.Namespace, progress: Progress) -> Generator[None]:
+    """What stops a run that has begun says how it goes on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(way_on(arguments)) from None
+    except MasgymError as error:
+        if not progress.begun:
+            raise
+        raise MasgymError(f"{error} {way_on(arguments)}") from error
 
 
 def way_on(arguments: argparse.Namespace) -> str:

@@ -24,6 +24,7 @@ class Progress:
         self._bar = Bar(*columns, console=console(stderr=True), transient=True, disable=not sys.stderr.isatty())
         self._job = self._bar.add_task("", total=None)
         self.begun = False
+        self._stage = ""
         self._played, self._solved, self._failed = 0, 0, 0
 
     def __enter__(self) -> "Progress":
@@ -33,9 +34,15 @@ class Progress:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._bar.stop()
 
+    def stage(self, name: str) -> None:
+        """A part of several begins: `name` stands before its counts."""
+        self._stage = name
+
     def start(self, done: Sequence[EpisodeRecord], total: int) -> None:
+        """Counts from nothing: `total` episodes, of which `done` are there already."""
         self.begun = True
-        self._bar.update(self._job, total=total)
+        self._played, self._solved, self._failed = 0, 0, 0
+        self._bar.reset(self._job, total=total)
         for record in done:
             self.episode(record)
 
@@ -50,4 +57,4 @@ class Progress:
         """ "41 of 66 solved, 62.1 %, 2 cut short" """
         cut = f", {self._failed} cut short" if self._failed else ""
         share = 100 * self._solved / max(1, self._played)
-        return f"{self._solved} of {self._played} solved, {share:.1f} %{cut}"
+        return f"{self._stage}{self._solved} of {self._played} solved, {share:.1f} %{cut}"
