@@ -46,11 +46,7 @@ class Collected:
     rows: tuple[Row, ...]
     groups: tuple[Group, ...]
     episodes: Mapping[tuple[Id, Id], Sequence[Row]]  # (task, episode) -> its rows, as they stand in the file
-
-    @property
-    def first_turn(self) -> int:
-        """What the file counts turns from."""
-        return min(1, min(row.turn for row in self.rows))
+    first_turn: int  # what the file counts turns from
 
 
 def collect(rows: Iterable[Row]) -> Collected:
@@ -63,4 +59,5 @@ def collect(rows: Iterable[Row]) -> Collected:
         if row.episode is not None:
             episodes[row.task, row.episode].append(row)
     made = tuple(Group(actions=tuple(map(tuple, actions.values()))) for actions in groups.values())
-    return Collected(rows=kept, groups=made, episodes=episodes)
+    first = min((1, *(row.turn for row in kept)))
+    return Collected(rows=kept, groups=made, episodes=episodes, first_turn=first)

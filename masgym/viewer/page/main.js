@@ -140,7 +140,10 @@ const KEYS = {
   h: leave,
   Escape: leave,
   o: unfold,
-  "/": () => byId("words").select(),
+  "/": () => {
+    byId("words").focus();
+    byId("words").select();
+  },
 };
 
 function onKey(event) {

@@ -75,8 +75,8 @@ function output(value) {
 
 function passages(found) {
   const items = found.map((passage) => {
-    const [title, ...rest] = shown(passage.contents ?? passage).split("\n");
-    return el("li", {}, el("b", {}, title), ` ${rest.join(" ")}`, passage.score ? el("span", { class: "quiet" }, ` ${fixed(passage.score)}`) : null);
+    const [title, ...rest] = shown(passage?.contents ?? passage).split("\n");
+    return el("li", {}, el("b", {}, title), ` ${rest.join(" ")}`, passage?.score ? el("span", { class: "quiet" }, ` ${fixed(passage.score)}`) : null);
   });
   return el("ol", { class: "passages" }, ...items);
 }
