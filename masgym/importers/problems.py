@@ -5,8 +5,9 @@ An answer becomes what a single \boxed{} can hold; several equally wanted ones b
 
 import re
 from collections.abc import Callable
+from math import inf
 
-from masgym.domains.math.answers import box, checked, read
+from masgym.domains.math.answers import box, checked, near, read
 from masgym.importers.rows import Row, Unfit
 from masgym.tags import Malformed
 from masgym.types import JSON
@@ -40,23 +41,32 @@ def dapo(row: Row) -> dict[str, JSON]:
 
 
 def olympiad(row: Row) -> dict[str, JSON]:
-    """question (after its `context`), final_answer, answer_type, unit, error. Left out are rows that exact answers
-    cannot judge: proofs, pictures, tolerances (`error`)."""
+    """question (after its `context`), final_answer, answer_type, unit, error (a tolerance, of answers that are a
+    number). Left out are rows that no answer can judge: proofs, pictures."""
     answers = row.strings("final_answer") if row.fields.get("final_answer") is not None else []
     question = "\n\n".join(text.strip() for text in (row.string("context"), row.text("question")) if text.strip())
     if not answers or row.string("answer_type") == "Need_human_evaluate":
         raise Unfit("it has no final answer that can be compared")
     if "<image_" in question:
         raise Unfit("it needs a picture")
-    if row.string("error").strip():
-        raise Unfit("its answer is judged with a tolerance")
     answer, several = _together(row, answers)
+    tolerance = _tolerance(row.string("error").strip(), answer)
     unit = row.string("unit").strip()
     question += f"\nGive the answer in {unit}, without the unit." if unit else ""
-    question += f"\n{_ALL}" if several else ""
-    return _task(
-        "olympiadbench", question, answer, row.string("difficulty") or row.string("subfield") or "olympiadbench"
-    )
+    question += f"\n{_ALL}" if several else "\nGive the answer as a decimal number." if tolerance else ""
+    level = row.string("difficulty") or row.string("subfield") or "olympiadbench"
+    return _task("olympiadbench", question, answer, level) | ({"tolerance": tolerance} if tolerance else {})
+
+
+def _tolerance(error: str, answer: str) -> float:
+    """How far from the answer a right one may be; 0: answers are exact."""
+    try:
+        found = float(error or 0)
+    except ValueError:  # a list of them, for several answers
+        found = inf
+    if not 0 <= found < inf or (found and not near(answer, answer, found)):
+        raise Unfit("its tolerance is not that of a single number")
+    return found
 
 
 def _together(row: Row, answers: list[str]) -> tuple[str, bool]:

@@ -126,6 +126,18 @@ class TestMathematics:
         game = masgym.game("math", "solo", tasks=out)
         assert all(play(game, task).success for task in tasks_of(game))
 
+    def test_an_answer_with_a_tolerance(self, tmp_path):
+        row = olympiad(final_answer=["$3.46$"], error="1e-2")
+        _, (line,), out = run_import(tmp_path, "olympiadbench", [row])
+        assert line["tolerance"] == 0.01
+        assert line["question"].endswith("\nGive the answer as a decimal number.")
+        game = masgym.game("math", "solo", tasks=out)
+        (task,) = tasks_of(game)
+        tried = {"3.46": True, "3.47": True, "3.45": True, "3.4501": True, "3.4701": False, "173/50": True, "3": False}
+        tried |= {"\\sqrt{12}": False, "2*1.73": False, "3.46, 3.47": False}
+        for reply, right in tried.items():
+            assert play(game, task, f"\\boxed{{{reply}}}").success == right, reply
+
     def test_several_answers_in_any_order(self, tmp_path):
         row = olympiad(final_answer=["1,200"], is_multiple_answer=True)
         game = masgym.game("math", "solo", tasks=run_import(tmp_path, "olympiadbench", [row])[2])
@@ -143,7 +155,9 @@ class TestMathematics:
                 "it has no final answer that can be compared",
             ),
             ("olympiadbench", olympiad(question="In <image_1>?"), "it needs a picture"),
-            ("olympiadbench", olympiad(error="1e-2"), "its answer is judged with a tolerance"),
+            ("olympiadbench", olympiad(error="1e-2,1e-1"), "its tolerance is not that of a single number"),
+            ("olympiadbench", olympiad(error="nan"), "its tolerance is not that of a single number"),
+            ("olympiadbench", olympiad(error="1e-2", final_answer=["\\sqrt{2}"]), "its tolerance is not that of"),
             (
                 "polaris",
                 {"problem": "Why?", "answer": "7}"},

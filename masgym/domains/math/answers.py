@@ -90,6 +90,12 @@ def settle(expected: str, answer: str) -> bool | None:
     return gold == given and not _reducible(text)
 
 
+def near(expected: str, answer: str, tolerance: float) -> bool:
+    """Are both numbers in digits, and no farther apart than `tolerance`? What is still to be worked out is none."""
+    gold, given = _number(_tidy(expected)), _number(_tidy(answer))
+    return gold is not None and given is not None and abs(gold - given) <= Fraction(str(tolerance))
+
+
 def same(one: str, other: str) -> bool:
     """Are two answers the same, as far as reading tells?"""
     return settle(one, other) is True

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from masgym.domains.math import taskfile
-from masgym.domains.math.answers import box, plain, read, same, settle
+from masgym.domains.math.answers import box, near, plain, read, same, settle
 from masgym.domains.math.generator import FAMILIES, LEVELS, draw
 from masgym.domains.math.program import printed, run
 from masgym.domains.programs import program_of
@@ -52,6 +52,7 @@ class World:
 
     question: str
     expected: str  # never shown
+    tolerance: float = 0.0  # how far a right number may be from it; 0: answers are exact
     answer: str = ""  # "": none yet
     right: bool = False
     offers: tuple[tuple[str, bool], ...] | None = None  # (answer, right) of teammates in this turn; None: no teammate
@@ -92,9 +93,12 @@ class Math:
     def initial(self, task: Task) -> World:
         """Raises BadValue when the content is no problem with an answer that can stand in a box."""
         question, answer = task.content.get("question"), task.content.get("answer")
+        tolerance = task.content.get("tolerance", 0.0)
         if not isinstance(question, str) or not isinstance(answer, str) or read(box(answer)) != answer:
             raise BadValue(f"task {task.id} holds {dict(task.content)!r}; texts 'question' and 'answer' were expected.")
-        return World(question=question, expected=answer)
+        if not taskfile.is_tolerance(tolerance, answer):
+            raise BadValue(f"task {task.id} has tolerance {tolerance!r}; that of a number was expected, from 0 on.")
+        return World(question=question, expected=answer, tolerance=float(tolerance))
 
     def render(self, world: World, style: Style) -> str:
         if style == "compact":
@@ -112,13 +116,13 @@ class Math:
 
     def calls(self, slot: Slot, world: World, reply: str, results: tuple[ToolResult, ...]) -> tuple[ToolCall, ...]:
         """At most one at a time: the program, then math-verify where reading settles nothing."""
-        found = _judge(slot, world.expected, reply, results)
+        found = _judge(slot, world, reply, results)
         return (found,) if isinstance(found, ToolCall) else ()
 
     def effect(self, slot: Slot, world: World, reply: str, results: tuple[ToolResult, ...]) -> Effect:
         """Raises BadValue when `results` are not those of `calls`."""
         weights = self.weights(slot)
-        found = _judge(slot, world.expected, reply, results)
+        found = _judge(slot, world, reply, results)
         if isinstance(found, ToolCall):
             raise BadValue(f"a reply was judged without the result of its call of {found.tool!r}; run `calls` first.")
         if isinstance(found, Malformed):
@@ -163,26 +167,25 @@ class _Said:
     runs: bool  # an answer could be had: the program ran, or the proposal needs none
 
 
-def _judge(slot: Slot, expected: str, reply: str, results: tuple[ToolResult, ...]) -> _Said | Malformed | ToolCall:
+def _judge(slot: Slot, world: World, reply: str, results: tuple[ToolResult, ...]) -> _Said | Malformed | ToolCall:
     """The reply's meaning, or the call that it still needs. Pure: `results` are the answers to the calls so far."""
     program = program_of(reply) if slot == "tool" else None
     if isinstance(program, Malformed):
         return program
     if program is None:
         answer = read(reply)
-        return (
-            answer if isinstance(answer, Malformed) else _weigh(expected, answer, f"answers {answer}", False, results)
-        )
+        return answer if isinstance(answer, Malformed) else _weigh(world, answer, f"answers {answer}", False, results)
     if not results:
         return run(program)
     out = printed(results[0])
     if out.answer is None:
         return _Said(answer="", right=False, note=out.note, code=True, runs=out.runs)
-    return _weigh(expected, out.answer, out.note, True, results[1:])
+    return _weigh(world, out.answer, out.note, True, results[1:])
 
 
-def _weigh(expected: str, answer: str, note: str, code: bool, results: tuple[ToolResult, ...]) -> _Said | ToolCall:
-    right = settle(expected, answer)
+def _weigh(world: World, answer: str, note: str, code: bool, results: tuple[ToolResult, ...]) -> _Said | ToolCall:
+    expected, tolerance = world.expected, world.tolerance
+    right = near(expected, answer, tolerance) if tolerance else settle(expected, answer)
     if right is None:
         if not results:
             return ToolCall(tool="math_verify", arguments={"expected": expected, "answer": answer})

@@ -4,6 +4,7 @@ r"""Problems from a file of JSON lines, one object a line:
 
 question  text, not empty
 answer    text in LaTeX without a box, or an integer
+tolerance number, optional: how far from `answer`, a number in digits, a right one may be; exact without it
 level     text, optional: "listed" without it
 source    text, optional: where the problem comes from
 split, content_hash   optional: see `masgym.tasks.listed`
@@ -13,9 +14,10 @@ Other fields are left alone. Blank lines are skipped; equal lines are one task.
 from collections.abc import Mapping
 from functools import lru_cache
 from hashlib import sha256
+from math import inf
 from pathlib import Path
 
-from masgym.domains.math.answers import box, read
+from masgym.domains.math.answers import box, near, read
 from masgym.errors import BadFile
 from masgym.paths import bytes_of
 from masgym.tasks import Instance, Listed, listed, object_of
@@ -43,10 +45,25 @@ def _read(file: str, digest: str, raw: bytes) -> Listed:
 
 def instance_of(row: Mapping[str, JSON], where: str) -> Instance:
     """The problem of a line. Raises BadFile, which names `where` and the field."""
-    content = {"question": _text(row, "question", where), "answer": _answer(row, where)}
+    content: dict[str, JSON] = {"question": _text(row, "question", where), "answer": _answer(row, where)}
+    if "tolerance" in row:
+        content["tolerance"] = _tolerance(row["tolerance"], content["answer"], where)
     if "source" in row:
         content["source"] = _text(row, "source", where)
     return listed(content, _text({"level": "listed", **row}, "level", where), row, where)
+
+
+def is_tolerance(given: JSON, answer: str) -> bool:
+    """Whether `answer` can be judged with it; any can with 0."""
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given < inf:
+        return False
+    return given == 0 or near(answer, answer, given)
+
+
+def _tolerance(given: JSON, answer: str, where: str) -> float:
+    if not is_tolerance(given, answer):
+        raise BadFile(f"{where}, field 'tolerance': {given!r} instead of a number, of an answer that is one in digits.")
+    return float(given)
 
 
 def _answer(row: Mapping[str, JSON], where: str) -> str:
