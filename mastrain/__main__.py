@@ -52,7 +52,29 @@ def explain(error: Exception, overrides: Sequence[str]) -> MasgymError:
         if not name.startswith(("+", "~", "hydra")) and name not in keys:
             siblings = [key for key in keys if key.rpartition(".")[0] == name.rpartition(".")[0]]
             return UnknownName("config key", name, siblings or difflib.get_close_matches(name, keys, n=5) or groups)
+        if name in keys and chosen.startswith("{") and not set(_given(override)) <= set(held := _at(base, name)):
+            return BadValue(
+                f"{override}: {name} holds {', '.join(held) or 'nothing yet'}; what it does not hold is added key by "
+                f"key, with +{name}.KEY=VALUE."
+            )
     return MasgymError(" ".join(str(error).split()))
+
+
+def _given(override: str) -> Mapping[str, Any]:
+    """The mapping that an override gives; {} where it gives another value, or is none."""
+    try:
+        given: Any = OverridesParser.create().parse_override(override).value()
+    except HydraException:
+        return {}
+    return cast(Mapping[str, Any], given) if isinstance(given, Mapping) else {}
+
+
+def _at(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """What the key `name` ("a.b") holds; {} where that is no mapping."""
+    found: Any = config
+    for part in name.split("."):
+        found = found[part]
+    return cast(Mapping[str, Any], found) if isinstance(found, Mapping) else {}
 
 
 def _keys(config: Mapping[str, Any], at: str = "") -> list[str]:

@@ -21,6 +21,7 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 import numpy as np
 
 from masgym.errors import BadFile, UnknownName
+from masgym.tasks import object_of
 from masgym.tools.http_retriever import HttpRetriever
 from masgym.types import JSON, ToolResult
 
@@ -111,7 +112,7 @@ def jsonl(path: str) -> list[tuple[int, dict[str, Any]]]:
         lines = Path(path).read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise BadFile(f"{path} cannot be read as UTF-8 text: {error}.") from error
-    return [(number, _object(path, number, line)) for number, line in enumerate(lines, start=1) if line.strip()]
+    return [(n, object_of(line, f"{path}, line {n}")) for n, line in enumerate(lines, start=1) if line.strip()]
 
 
 def _stamp(path: str) -> tuple[int, int]:
@@ -121,16 +122,6 @@ def _stamp(path: str) -> tuple[int, int]:
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise BadFile(f"the file {path!r} cannot be read: {error}.") from error
     return found.st_mtime_ns, found.st_size
-
-
-def _object(path: str, number: int, line: str) -> dict[str, Any]:
-    try:
-        found = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise BadFile(f"{path}, line {number}: no JSON: {error}.") from error
-    if not isinstance(found, dict):
-        raise BadFile(f"{path}, line {number}: a {type(found).__name__}; an object was expected.")
-    return found
 
 
 def _best(scores: Any, top_k: int) -> list[tuple[int, float]]:

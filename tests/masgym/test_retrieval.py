@@ -167,7 +167,7 @@ class TestPassagesFile:
             (b"", "holds no passage"),
             (b"\n \n", "holds no passage"),
             (b'{"contents": "a"}\nnot json', "line 2: no JSON"),
-            (b'{"contents": "a"}\n[1]', "line 2: a list"),
+            (b'{"contents": "a"}\n[1]', "line 2: list instead of a JSON object"),
             (b'{"content": "a"}', "line 1: `contents` is None"),
             (b'{"contents": 3}', "line 1: `contents` is 3"),
             (b'{"contents": " ... "}', "line 1: `contents`"),

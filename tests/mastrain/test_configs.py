@@ -62,6 +62,8 @@ def test_presets_are_short():
         ("algo.credit=later", UnknownName, "immediate"),
         ("algo.name=ppo", UnknownName, "at_grpo"),
         ("sandbox=unsave", UnknownName, "Did you mean 'unsafe'"),
+        ("workflow.params={a:1}", BadValue, "holds nothing yet; what it does not hold is added"),
+        ("env.params={size:8,walls:3}", BadValue, "holds size, boxes, moves_per_turn; what"),
         ("policies=map", BadValue, "no policy for"),
         ("env.T=0", BadValue, "0"),
         ("train.tasks=0", BadValue, "from 1 to"),

@@ -66,7 +66,7 @@ class Sudoku:
 
     def __post_init__(self) -> None:
         """Raises BadValue or UnknownName for arguments that no puzzle can meet."""
-        if self.size not in tuple(SHAPES):
+        if type(self.size) is not int or self.size not in tuple(SHAPES):  # 4.0 is 4
             raise BadValue(f"size is {self.size!r}; {' or '.join(map(str, SHAPES))} was expected.")
         _check_whole("givens", self.givens, _FEWEST_GIVENS[self.size], self.size**2 - 1)
         _check_whole("turns", self.turns, 1, 2**31)

@@ -313,7 +313,7 @@ class TestFiles:
         [
             ("", "no question"),
             ("{", "line 1: no JSON"),
-            (lines(ROW) + "\n[]", "line 2: a list"),
+            (lines(ROW) + "\n[]", "line 2: list instead of a JSON object"),
             (lines({**ROW, "question": ""}), "line 1: `question`"),
             (lines({**ROW, "question": 3}), "line 1: `question`"),
             (lines({"question": "a?"}), "line 1: `golden_answers` is 'None'"),

@@ -311,6 +311,7 @@ class TestArguments:
         [
             ({"size": 6}, BadValue, "4 or 9"),
             ({"size": "4"}, BadValue, "4 or 9"),
+            ({"size": 4.0}, BadValue, "4 or 9"),
             ({"givens": 3}, BadValue, "from 4 to 15"),
             ({"givens": 16}, BadValue, "from 4 to 15"),
             ({"size": 9, "givens": 16}, BadValue, "from 17 to 80"),
