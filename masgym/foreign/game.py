@@ -96,7 +96,10 @@ class ForeignDomain:
 
     def initial(self, task: Task) -> World:
         session, seed = Session(self.live()), int(task.content["seed"])
-        shown = session.env.reset(seed)
+        try:
+            shown = session.env.reset(seed)
+        except Exception as error:
+            raise BadValue(f"{self.name} cannot begin with seed {seed}: {type(error).__name__}: {error}.") from error
         returns = {a: shown.rewards.get(a, 0.0) for a in session.env.agents}
         return World(seed=seed, shown=shown, texts=dict(shown.texts), returns=returns, session=session)
 
@@ -163,8 +166,8 @@ class ForeignDomain:
         """1 if the episode is over and was a success for `player`, else 0."""
         if world.shown.active:
             return 0.0
-        won = world.returns[self.player or next(iter(world.returns))] >= SOLVED
-        return float(won if world.shown.success is None else world.shown.success)
+        player = self.player or next(iter(world.returns))
+        return float(world.shown.success.get(player, world.returns[player] >= SOLVED))
 
     def legal(self, world: World, slot: Slot) -> tuple[str, ...]:
         """What the environment lists for the agents whose turn it is."""

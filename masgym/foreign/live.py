@@ -16,7 +16,7 @@ class Shown:
     rewards: Mapping[str, float] = field(default_factory=dict)  # agent -> what was handed to it since the last step
     legal: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # agent -> replies that the environment lists
     truncated: bool = False  # over, and by a limit
-    success: bool | None = None  # over, and the environment itself says whether it was solved
+    success: Mapping[str, bool] = field(default_factory=dict)  # agent -> over, and its info says whether it succeeded
 
 
 class Live(Protocol):

@@ -2,7 +2,7 @@
 
 import importlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from gymnasium import spaces
@@ -89,7 +89,7 @@ class AEC(_Env):
         return self._shown()
 
     def _shown(self) -> Shown:
-        rewards, cut, infos = defaultdict[str, float](float), list[bool](), list[Any]()
+        rewards, cut, infos = defaultdict[str, float](float), list[bool](), dict[str, Any]()
         texts: dict[str, str] = {}
         while self._env.agents:
             agent = self._env.agent_selection
@@ -99,7 +99,7 @@ class AEC(_Env):
             if not (terminated or truncated):
                 return Shown(active=(agent,), texts=texts, rewards=rewards, legal=_legal({agent: info}))
             cut.append(bool(truncated) and not terminated)
-            infos.append(info)
+            infos[agent] = info
             self._env.step(None)
         return Shown(active=(), texts=texts, rewards=rewards, truncated=any(cut), success=_success(infos))
 
@@ -125,7 +125,7 @@ class Parallel(_Env):
             rewards={agent: float(reward) for agent, reward in rewards.items()},
             legal=_legal(infos),
             truncated=cut and not active,
-            success=None if active else _success(infos.values()),
+            success={} if active else _success(infos),
         )
 
 
@@ -133,7 +133,5 @@ def _legal(infos: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     return {agent: tuple(map(str, (info or {}).get("legal", ()))) for agent, info in infos.items()}
 
 
-def _success(infos: Iterable[Any]) -> bool | None:
-    """What the last infos say, the first that says anything."""
-    said = [info["success"] for info in infos if info and "success" in info]
-    return bool(said[0]) if said else None
+def _success(infos: Mapping[str, Any]) -> dict[str, bool]:
+    return {agent: bool(info["success"]) for agent, info in infos.items() if info and "success" in info}

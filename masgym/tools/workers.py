@@ -17,7 +17,7 @@ from typing import IO, cast
 from masgym.errors import BadValue
 from masgym.types import JSON, ToolResult
 
-_START_S = 120.0  # wall seconds that a library may take to be imported on a busy machine
+_START_S = 600.0  # wall seconds that a library may take to be imported on a busy machine
 _TIMEOUT = ToolResult(outcome="timeout", value=None)
 _ERROR = ToolResult(outcome="error", value=None)
 
@@ -74,7 +74,8 @@ class _Worker:
         self._in, self._out = cast("IO[bytes]", self._process.stdin), cast("IO[bytes]", self._process.stdout)
         if not self._line(_START_S):
             self._process.kill()
-            reason = self._process.communicate()[1].decode(errors="replace").strip().rpartition("\n")[2]
+            said = self._process.communicate()[1].decode(errors="replace").strip().rpartition("\n")[2]
+            reason = said or f"it said nothing for {_START_S:g} seconds"
             raise BadValue(f"the process of {script.name} did not start: {reason}. {wanted}")
 
     @property

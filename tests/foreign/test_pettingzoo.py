@@ -187,3 +187,13 @@ def test_they_are_what_others_write():
     """The examples pass PettingZoo's own tests, or the adapter would be tested on faults."""
     assert text_envs.env().possible_agents == ["player_0", "player_1"]
     parallel_api_test(text_envs.parallel_env(), num_cycles=20)
+
+
+def test_an_environment_that_cannot_begin_says_so(monkeypatch):
+    def fails(self, seed=None, options=None):
+        raise OSError("no board")
+
+    game = resolve("pettingzoo:text_envs")
+    monkeypatch.setattr(text_envs.Guess, "reset", fails)
+    with pytest.raises(BadValue, match=r"cannot begin with seed \d+: OSError: no board"):
+        game.initial(game.domain.tasks.get("test", 0))
