@@ -296,13 +296,13 @@ class Game:
         return tell is not None and tell(state.world) is None
 
     def progress(self, state: State) -> float:
-        """1 - moves left / the task's optimum: 1 when solved, below 0 on detours, -1 when lost. 0 wherever the domain
-        cannot tell. Unlike Phi it moves with every move."""
+        """1 - moves left / the task's optimum: 1 when solved, 0 at the start, below 0 on detours; 0 when lost, and wherever
+        the domain cannot tell. Unlike Phi it moves with every move."""
         tell = getattr(self.domain, "remaining", None)
         if tell is None or not state.task.optimum:
             return 0.0
         left = tell(state.world)
-        return -1.0 if left is None else 1.0 - left / state.task.optimum
+        return 0.0 if left is None else 1.0 - left / state.task.optimum
 
     def spec(self) -> dict[str, JSON]:
         """The game as JSON: equal specs, equal games."""

@@ -43,6 +43,7 @@ RANGES: Mapping[str, tuple[float, float]] = {  # both ends belong to it
     "algo.entropy": (0, BIG),
     "algo.entropy_target": (0, 100),
     "algo.guide": (0, BIG),
+    "algo.lost": (-BIG, 0),
     "algo.turns": (0, BIG),
     "algo.epochs": (1, BIG),
     "algo.mini_batches": (1, BIG),
@@ -156,6 +157,7 @@ class AlgoConfig:
     entropy_target: float = 0.0  # nats a token; `entropy` is then only where the bonus starts. 0 = the bonus is fixed
     # read by trees alone
     guide: float = 0.0  # weight of `Game.progress`: what a candidate gains in moves, where the domain can tell
+    lost: float = 0.0  # added to the scores of a candidate that loses the task for good: what is forgone, roughly
     turns: int = 0  # of a training episode, which ends there; 0 = all T
     # read by srpo and srpo_tree alone, so presets of others leave them out
     set_power: float = 0.5  # a in rho = exp(K^-a sum_j T_j^-b l_j)

@@ -39,13 +39,14 @@ class Team:
 @value
 class TreeSettings:
     """AT-GRPO's tree (STRONGER-MAS, arXiv 2510.11062). `greedy_fraction` below 1, credits other than `immediate`,
-    `guide`, `stop_hopeless` and `turns` are ours."""
+    `guide`, `lost`, `stop_hopeless` and `turns` are ours."""
 
     branches: int
     greedy_fraction: float
     credit: Credit  # of events in which somebody acts
     advice_credit: Credit  # of all others: drafts, tools, judges
     guide: float = 0.0  # weight of the candidate's change of `Game.progress`, added to its scores
+    lost: float = 0.0  # added to the scores of a candidate that loses the task for good
     stop_hopeless: bool = False  # end the episode where the task is lost: what follows teaches nothing about solving
     turns: int = 0  # end the episode after so many; 0 = play all
 
@@ -120,6 +121,8 @@ async def play(
         tokens += count_tokens(outputs.values())
         depth += 1
     guided = settings.guide * (team.game.progress(last.state) - team.game.progress(state))
+    if team.game.hopeless(last.state) and not team.game.hopeless(state):
+        guided += settings.lost
     return Candidate(
         index=int(key[-1]),
         completions=completions,

@@ -35,6 +35,7 @@ def tree_settings(config: AlgoConfig) -> TreeSettings:
         credit=config.credit,
         advice_credit=config.advice_credit,
         guide=config.guide,
+        lost=config.lost,
         stop_hopeless=config.stop_hopeless,
         turns=config.turns,
     )

@@ -280,19 +280,21 @@ def test_a_domain_that_cannot_tell_has_no_progress():
 
 
 def test_the_guide_by_hand():
-    """An actor's score without a guide, and 3 x the share of the way that it makes; lost: all the way back."""
+    """An actor's score without a guide, and 3 x the share of the way that it makes; lost: nothing made, and -2."""
     game = masgym.game("sokoban", workflow="solo", style="compact")
     task = game.domain.tasks.get("train", 0)
     plain, guided = (
-        play_tree(team_of(game, random_moves), task, guide=g, branches=16).events[0].candidates for g in (0.0, 3.0)
+        play_tree(team_of(game, random_moves), task, branches=64, **extra).events[0].candidates
+        for extra in ({}, {"guide": 3.0, "lost": -2.0})
     )
     gains = set()
     for one, two in zip(plain, guided, strict=True):
         left = game.domain.remaining(two.transition.state.world)
-        gain = -1.0 if left is None else 1 - left / task.optimum
+        gain = -2.0 if left is None else 3 * (1 - left / task.optimum)
         gains.add(gain)
-        assert two.scores["actor_0"] == pytest.approx(one.scores["actor_0"] + 3 * gain)
-    assert len(gains) > 1
+        assert two.scores["actor_0"] == pytest.approx(one.scores["actor_0"] + gain)
+    assert len(gains) > 2
+    assert -2.0 in gains
 
 
 def test_advice_may_have_another_credit_than_acts():

@@ -142,7 +142,7 @@ def test_progress_of_a_lost_task():
     game = masgym.game("sokoban", workflow="solo")
     state = game.initial(game.domain.tasks.get("test", 0))
     dead = act(world_of(["#######", "#--@--#", "#-.$--#", "#-----#", "#-----#", "#######"], "D"), "D").world
-    assert game.progress(dataclasses.replace(state, world=dead)) == -1
+    assert game.progress(dataclasses.replace(state, world=dead)) == 0
     assert game.hopeless(dataclasses.replace(state, world=dead))
     assert not game.hopeless(state)
 
