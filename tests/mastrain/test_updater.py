@@ -147,7 +147,7 @@ def test_one_and_three_ragged_micro_batches_give_equal_gradients(updater, rows, 
         assert of_three[name] == pytest.approx(x, rel=1e-4, abs=1e-6), name
 
 
-@pytest.mark.parametrize(("target", "factor"), [(0.0, 1.0), (99.0, 1.1), (1e-9, 1 / 1.1)])
+@pytest.mark.parametrize(("target", "factor"), [(0.0, 1.0), (99.0, 1.05), (1e-9, 1 / 1.05)])
 def test_the_entropy_bonus_follows_its_target(updater, rows, target, factor):
     worker = updater(entropy_coefficient=0.01, entropy_target=target)
     used = [worker.step(cut(rows), CLIP)["entropy_coefficient"] for _ in range(3)]
