@@ -38,6 +38,10 @@ def test_a_class_can_be_registered_and_a_taken_name_cannot() -> None:
 
 
 def test_an_entry_that_leads_nowhere_says_so() -> None:
+    masgym.register_domain("no_module", "nomod:Y")
+    for use in (masgym.make, masgym.list_levels):
+        with pytest.raises(masgym.BadValue, match="'nomod:Y' of no_module cannot be imported"):
+            use("no_module")
     masgym.register_domain("nowhere", "toy:Nothing")
     with pytest.raises(masgym.BadValue, match="the module has no 'Nothing'"):
         masgym.game("nowhere")
