@@ -25,7 +25,7 @@ def options(group):
     return sorted(path.stem for path in (configs_dir() / group).glob("*.yaml"))
 
 
-GROUPS = sorted(path.name for path in configs_dir().iterdir() if path.is_dir())
+GROUPS = sorted(path.name for path in configs_dir().iterdir() if path.is_dir() and path.name != "suite")
 EXTRA = {"pretrained": ["model.path=somewhere"], "map": ["policies.map={tool: a, actor: a}"]}
 
 

@@ -1,0 +1,155 @@
+"""What the runs of a suite came to: tables (Markdown, CSV) and curves over sampled tokens (SVG)."""
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from statistics import fmean
+
+from masgym.estimates import Estimate, share_interval
+from masgym.files import write_whole
+from masgym.report import Report, from_json
+from masgym.tables import Block, markdown_table, number
+from masgym.types import value
+from mastrain.curves import svg
+from mastrain.suite import Cell, Suite
+
+Curve = list[tuple[float, float]]  # (sampled tokens, success on validation tasks)
+
+
+@value
+class Result:
+    """One finished cell."""
+
+    cell: Cell
+    sampled: Report
+    greedy: Report | None  # None where only sampling makes sense (best of k)
+    tokens: int  # sampled for training
+    curve: Curve
+
+
+@value
+class Row:
+    """A method on a domain, over the seeds that are done."""
+
+    domain: str
+    method: str
+    results: tuple[Result, ...]
+
+    @property
+    def success(self) -> Estimate:
+        """Mean over seeds; Wilson's interval with the effective size of outcomes clustered by seed."""
+        return share_interval(
+            [r.sampled.success.mean for r in self.results], sum(r.sampled.episodes for r in self.results)
+        )
+
+    def numbers(self) -> dict[str, float]:
+        """What is in the tables, by name."""
+        greedy = [r.greedy.success.mean for r in self.results if r.greedy]
+        return {
+            "seeds": len(self.results),
+            "success": self.success.mean,
+            "low": self.success.low,
+            "high": self.success.high,
+            "greedy": fmean(greedy) if greedy else float("nan"),
+            "turns_to_solve": fmean(r.sampled.turns_to_solve for r in self.results),
+            "C_tok": fmean(r.sampled.cost.C_tok / r.sampled.episodes for r in self.results),
+            "C_call": fmean(r.sampled.cost.C_call / r.sampled.episodes for r in self.results),
+            "C_tool": fmean(r.sampled.cost.C_tool / r.sampled.episodes for r in self.results),
+            "U_tok": fmean(r.sampled.cost.U_tok for r in self.results),
+            "training_tokens": fmean(r.tokens for r in self.results),
+        }
+
+
+def write_report(suite: Suite, wanted: Sequence[Cell], out: Path) -> tuple[Path, ...]:
+    """`table.md`, `table.csv` and a picture of each domain's curves, of the cells that are done. -> their paths."""
+    results = [found for cell in wanted if (found := read_result(cell, out / "cells" / cell.hash))]
+    rows = [
+        Row(domain=domain, method=method, results=tuple(done))
+        for domain in suite.domains
+        for method in suite.methods
+        if (done := [r for r in results if (r.cell.domain, r.cell.method) == (domain, method)])
+    ]
+    out.mkdir(parents=True, exist_ok=True)
+    files = {"table.md": _markdown(suite, rows, len(results), len(wanted)), "table.csv": _csv(rows)}
+    for domain in suite.domains:
+        curves = {row.method: mean_curve([r.curve for r in row.results]) for row in rows if row.domain == domain}
+        files[f"{domain}.svg"] = svg(f"{domain}: success on validation tasks, over sampled tokens", curves)
+    for name, text in files.items():
+        write_whole(out / name, text)
+    return tuple(out / name for name in files)
+
+
+def read_result(cell: Cell, folder: Path) -> Result | None:
+    """None for a cell that is not done. Raises BadFile for a report that is none."""
+    if not (folder / "after.json").exists():
+        return None
+    reports = {name: from_json(report) for name, report in json.loads((folder / "after.json").read_text()).items()}
+    metrics = folder / "metrics.jsonl"
+    steps = [json.loads(line) for line in metrics.read_text().splitlines()] if metrics.exists() else []
+    spent = [(step.get("budget/sampled_tokens", 0), step.get("validation/success")) for step in steps]
+    start = from_json(json.loads((folder / "before.json").read_text())["sampled"]).success.mean
+    return Result(
+        cell=cell,
+        sampled=reports["sampled"],
+        greedy=reports.get("greedy"),
+        tokens=int(spent[-1][0]) if spent else 0,
+        curve=[(0.0, start), *((tokens, success) for tokens, success in spent if success is not None)],
+    )
+
+
+def mean_curve(curves: Sequence[Curve]) -> Curve:
+    """The mean over seeds at the points of the first, each one read between its own points; the start is of the test
+    tasks, what follows of validation tasks."""
+    first = curves[0]
+    return [(at, fmean(_read(curve, at) for curve in curves)) for at, _ in first]
+
+
+def _read(curve: Curve, at: float) -> float:
+    """Linear between points, constant beyond the last."""
+    for (a, x), (b, y) in pairwise(curve):
+        if a <= at <= b:
+            return x + (y - x) * (at - a) / (b - a) if b > a else y
+    return curve[-1][1]
+
+
+def _markdown(suite: Suite, rows: Sequence[Row], done: int, wanted: int) -> str:
+    header = (
+        "",
+        "seeds",
+        "success % [95 %]",
+        "greedy %",
+        "turns",
+        "C_tok",
+        "C_call",
+        "C_tool",
+        "U_tok",
+        "training tokens",
+    )
+    blocks = [
+        Block(title=domain, header=header, rows=tuple(_line(row) for row in rows if row.domain == domain))
+        for domain in suite.domains
+    ]
+    told = f"# suite={suite.name}\n\n{done} of {wanted} runs done. C per episode, U_tok: solved per million tokens.\n\n"
+    return told + "\n".join(markdown_table(block) for block in blocks if block.rows)
+
+
+def _line(row: Row) -> tuple[str, ...]:
+    found = row.numbers()
+    shown = (f"{found['seeds']:.0f}", str(row.success), number(100 * found["greedy"], ".1f"))
+    rest = {"turns_to_solve": ".2f", "C_tok": ".1f", "C_call": ".1f", "C_tool": ".1f", "U_tok": ".0f"}
+    costs = (number(found[name], form) for name, form in rest.items())
+    return (row.method, *shown, *costs, f"{found['training_tokens']:,.0f}")
+
+
+def _csv(rows: Sequence[Row]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    for i, row in enumerate(rows):
+        found: Mapping[str, float] = row.numbers()
+        if not i:
+            writer.writerow(["domain", "method", *found])
+        writer.writerow([row.domain, row.method, *found.values()])
+    return text.getvalue()
