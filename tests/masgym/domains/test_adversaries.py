@@ -23,7 +23,7 @@ from masgym.tools.driver import Driver, default_driver, step, step_sync
 from masgym.types import ToolResult
 
 RUN = default_driver().run
-DOMAINS = masgym.list_domains()
+DOMAINS = ("sokoban", "plan_path", "sudoku", "code", "math", "search")
 WORKFLOWS = ("pair", "verify")  # tool and act; draft
 MOVES = ["".join(moves) for n in range(1, 5) for moves in product("UDLR", repeat=n)]
 PIECES = [
