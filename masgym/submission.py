@@ -36,7 +36,7 @@ def submission_of(
         "style": style,
         "settings": dict(one.settings),
         "sandbox": one.sandbox,
-        "scores": _scores(suite, cells),
+        "scores": scores_of(suite, cells),
         "cells": cells,
     }
     return {**made, "hash": hash_of(made)}
@@ -73,7 +73,7 @@ def verify_submission(submission: Any) -> tuple[str, ...]:
         if name in expected
         for why in _wrong(suite, expected[name], cells[name])
     ]
-    if not wrong and submission.get("scores") != _scores(suite, cells):
+    if not wrong and submission.get("scores") != scores_of(suite, cells):
         wrong.append("its scores do not follow from its outcomes")
     return tuple(wrong)
 
@@ -114,7 +114,7 @@ def _cell(out: RunReport) -> dict[str, JSON]:
     }
 
 
-def _scores(suite: Suite, cells: Mapping[str, Mapping[str, Any]]) -> dict[str, JSON]:
+def scores_of(suite: Suite, cells: Mapping[str, Mapping[str, Any]]) -> dict[str, JSON]:
     """Of a workflow: the mean over its domains; of a domain: the mean over its levels. Of the cells that are there."""
     scores: dict[str, JSON] = {}
     for workflow in suite.workflows:
