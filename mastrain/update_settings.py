@@ -18,7 +18,7 @@ class UpdateSettings:
     temperature: float = 1.0  # that of sampling: log-probs are of softmax(logits / temperature)
     kl_beta: float = 0.0  # of the k3 estimator of KL(current || initial weights)
     entropy_coefficient: float = 0.0  # of a bonus on the mean entropy, in nats
-    # > 0: after each step the coefficient grows or shrinks by a twentieth, towards this mean entropy (nats a token)
+    # > 0: the coefficient follows it: it grows while the mean entropy (nats a token) is lower
     entropy_target: float = 0.0
     # "group" adds rows up by their weights. TRL's losses ignore weights and objective: they clip per token by clip_low
     # and clip_high; all but dapo average within a micro-batch first, so they depend on how rows fall into them.
@@ -51,11 +51,12 @@ class UpdateSettings:
             )
 
     def next_entropy_coefficient(self, coefficient: float, entropy: float) -> float:
-        """After a step with `coefficient` that met `entropy`; within a factor of 50 of where it started."""
+        """After a step with `coefficient` that met `entropy`: coefficient * exp(0.2 (1 - entropy / target)), from where
+        it started to 50 times that."""
         if not self.entropy_target:
             return coefficient
-        wanted = coefficient * (1.05 if entropy < self.entropy_target else 1 / 1.05)
-        return min(max(wanted, self.entropy_coefficient / 50), 50 * self.entropy_coefficient)
+        wanted = coefficient * math.exp(0.2 * (1 - entropy / self.entropy_target))
+        return min(max(wanted, self.entropy_coefficient), 50 * self.entropy_coefficient)
 
     def learning_rate_at(self, step: int) -> float:
         """Rate of optimiser step `step`, counted from 0."""
