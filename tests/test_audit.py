@@ -295,6 +295,13 @@ def test_members_of_a_set_share_their_reward(tmp_path):
     assert "members of 1 actions" in text(audit(written(tmp_path, rows)))
 
 
+def test_sets_of_several_playthroughs_may_differ_in_their_members(tmp_path):
+    """A router chose them."""
+    rows = [row | {"episode": row["action"]} for row in sets() if row["action"] % 2 or row["agent"] == "worker_0"]
+    found = audit(written(tmp_path, rows))
+    assert found.ok, text(found)
+
+
 def test_candidates_of_several_playthroughs_need_the_field_episode(tmp_path):
     rows = [{key: x for key, x in row.items() if key != "episode"} for row in flat()]
     found = audit(written(tmp_path, rows))
