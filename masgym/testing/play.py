@@ -1,5 +1,6 @@
 """What the checks share: playthroughs, and the replies that are tried at a state."""
 
+import json
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
@@ -12,9 +13,10 @@ from masgym.rng import keyed
 from masgym.snapshot import Snapshot, answer, leave, start
 from masgym.tasks import SPLITS
 from masgym.tools.driver import default_driver, step_sync
-from masgym.types import Outputs, Slot, Split, State, Task, Transition
+from masgym.types import Calls, Outputs, Results, Slot, Split, State, Task, ToolCall, ToolResult, Transition
 
 Player: TypeAlias = Callable[[State, str], str]  # (state, agent) -> reply
+Run: TypeAlias = Callable[[Calls], Results]  # tool calls -> their results
 
 FUZZ = (
     *("", " ", "\n", "\x00", "\ud800", "\udfff\ud800x", "A" * 100_000, "U " * 100_000, "ab\u0300" * 50_000),
@@ -39,8 +41,21 @@ def weights(game: Game, slot: Slot) -> Mapping[str, float]:
     return (game.workflow if slot in ("judge", "route") else game.domain).weights(slot)
 
 
-def step(game: Game, state: State, outputs: Outputs) -> Transition:
-    return step_sync(game, state, outputs, default_driver().run)
+def step(game: Game, state: State, outputs: Outputs, run: Run | None = None) -> Transition:
+    return step_sync(game, state, outputs, run or default_driver().run)
+
+
+def remembering() -> Run:
+    """Runs each different tool call once. For sweeps: while one member tries everything, others repeat themselves."""
+    run, known = default_driver().run, dict[str, ToolResult]()
+
+    def result(call: ToolCall) -> ToolResult:
+        key = json.dumps([call.tool, call.arguments], sort_keys=True)
+        if key not in known:
+            ((known[key],),) = run({"": (call,)}).values()
+        return known[key]
+
+    return lambda calls: {agent: tuple(map(result, wanted)) for agent, wanted in calls.items()}
 
 
 def first_tasks(game: Game, count: int) -> tuple[Task, ...]:

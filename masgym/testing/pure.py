@@ -8,7 +8,7 @@ from typing import Any
 
 from masgym.game import Game
 from masgym.rng import keyed
-from masgym.testing.play import FUZZ, disturb, must, players, step, tried, walk
+from masgym.testing.play import FUZZ, Run, disturb, must, players, remembering, step, tried, walk
 from masgym.types import Effect, Outputs, State, Task, Transition
 
 
@@ -70,17 +70,18 @@ def _check_shown(game: Game, state: State) -> None:
 
 def check_fuzz(game: Game, task: Task, extra: Sequence[str] = ()) -> None:
     """No reply raises; empty ones are malformed; memory never holds a raw reply."""
+    run = remembering()
     for state in _some_states(game, task):
         for agent in game.active(state):
             for reply in (*FUZZ, *_mutated(game.oracle(state, agent)), *extra):
-                _check_effect(game, state, agent, reply)
+                _check_effect(game, state, agent, reply, run)
 
 
-def _check_effect(game: Game, state: State, agent: str, reply: str) -> None:
+def _check_effect(game: Game, state: State, agent: str, reply: str, run: Run) -> None:
     what = f"{reply[:60]!r} ({len(reply)} characters) of {agent}"
     outputs = {a: reply if a == agent else game.oracle(state, a) for a in game.active(state)}
     try:
-        effect = step(game, state, outputs).effects[agent]
+        effect = step(game, state, outputs, run).effects[agent]
     except Exception as error:  # whatever a domain may raise is what this check is for
         raise AssertionError(f"fuzz: the reply {what} raised {type(error).__name__}: {error}.") from error
     must(bool(reply.strip()) or effect.malformed, f"fuzz: the empty reply {what} is not malformed.")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from masgym.game import Game
 from masgym.rng import keyed
-from masgym.testing.play import first_tasks, must, players, returns, slots, step, tried, walk, weights
+from masgym.testing.play import first_tasks, must, players, remembering, returns, slots, step, tried, walk, weights
 from masgym.types import Outputs, State, Task, Transition
 
 
@@ -62,12 +62,12 @@ def _check_optimal_play(game: Game, task: Task) -> None:
 def check_returns(game: Game, task: Task, *, beam: int = 8, replies: Sequence[str] = ()) -> None:
     """No sequence of replies that a beam search finds earns more than the oracle."""
     most = returns([done for _, _, done in walk(game, task, game.oracle)])
-    kept: list[tuple[float, State]] = [(0.0, game.initial(task))]
+    kept, run = [(0.0, game.initial(task))], remembering()
     while kept:
         found: list[tuple[float, State]] = []
         for earned, state in kept:
             for outputs in _joint(game, state, replies):
-                done = step(game, state, outputs)
+                done = step(game, state, outputs, run)
                 total = earned + returns([done])
                 log = [*(o for o, _ in done.state.log)]
                 must(total <= most + 1e-9, f"returns: {total} by {log}; the oracle earns {most} (task {task.id}).")
@@ -77,11 +77,12 @@ def check_returns(game: Game, task: Task, *, beam: int = 8, replies: Sequence[st
 
 def _sweep(game: Game, task: Task, extra: Sequence[str]) -> Iterator[tuple[str, Transition]]:
     """(agent, transition) of every tried reply at every state of a random and an optimal play."""
+    run = remembering()
     for player in players(game, task).values():
         for state, outputs, _ in walk(game, task, player):
             for agent in outputs:
                 for reply in tried(game, state, agent, extra, keyed("sweep", task.id, len(state.log), agent)):
-                    yield agent, step(game, state, {**outputs, agent: reply})
+                    yield agent, step(game, state, {**outputs, agent: reply}, run)
 
 
 def _collect(game: Game, agent: str, done: Transition, values: dict[str, set[float]]) -> None:
