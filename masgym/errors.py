@@ -3,6 +3,8 @@
 import difflib
 from collections.abc import Iterable
 
+_LISTED = 100  # names that a message lists
+
 
 class MasgymError(Exception):
     """The root: `except MasgymError` catches all that masgym raises on purpose."""
@@ -18,7 +20,8 @@ class UnknownName(MasgymError, KeyError):
         names = sorted(known)
         near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
         hint = f" Did you mean {near[0]!r}?" if near else ""
-        super().__init__(f"unknown {kind} {name!r}.{hint} Known: {', '.join(names) or 'none'}.")
+        more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+        super().__init__(f"unknown {kind} {name!r}.{hint} Known: {', '.join(names[:_LISTED]) or 'none'}{more}.")
 
 
 class BadValue(MasgymError, ValueError):

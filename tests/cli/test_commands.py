@@ -11,6 +11,7 @@ import pytest
 
 import masgym
 from masgym.cli import COMMANDS, main, parser
+from masgym.errors import UnknownName
 
 NAMES = ("list", "show", "play", "eval", "compare", "view", "validate", "audit", "import")
 
@@ -107,6 +108,9 @@ class TestErrors:
 
     def test_what_a_file_says_does_not_reach_the_terminal_as_it_is(self, capsys):
         assert "\x1b" not in run(capsys, "show", "soko\x1b[31mban")[2]
+
+    def test_a_message_lists_a_hundred_names_at_most(self):
+        assert str(UnknownName("game", "x", map(str, range(150)))).endswith(" and 50 more.")
 
 
 class TestListAndShow:
