@@ -73,6 +73,16 @@ def test_other_envs_workflows_and_policies_run(tmp_path, changes):
     assert start(tmp_path / "run", *changes) == 0
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("env", ["sokoban", "plan_path", "sudoku", "code", "math", "search"])
+def test_the_smoke_run_takes_less_than_a_minute_on_two_cores(tmp_path, env):
+    """Measured in CPU time, that of programs and workers included, so that a busy machine changes nothing."""
+    data = compose_run([f"env={env}", "experiment=smoke", f"run_dir={tmp_path / 'run'}"])
+    begun = sum(os.times()[:4])
+    assert main(parse(data), data) == 0
+    assert sum(os.times()[:4]) - begun < 60
+
+
 def test_what_a_run_leaves(tmp_path):
     folder = tmp_path / "run"
     assert start(folder, "sandbox=unsafe") == 0
