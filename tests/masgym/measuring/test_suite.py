@@ -1,0 +1,231 @@
+"""The frozen suite: its tasks have not drifted, the oracle solves them, a submission says which were played."""
+
+import asyncio
+import copy
+import json
+from dataclasses import replace
+
+import pytest
+
+import masgym
+from masgym.agents.base import Reply
+from masgym.agents.oracle import OracleAgent
+from masgym.agents.random import RandomAgent
+from masgym.episodes import plain
+from masgym.errors import BadFile, BadValue, UnknownName
+from masgym.estimates import success_interval
+from masgym.evaluate import evaluate
+from masgym.report import summarise
+from masgym.runs import task_hash
+from masgym.submission import hash_of, markdown_of, scores_of, verify_submission
+from masgym.suite import chosen, run_suite
+from masgym.suites import load_suite
+
+SUITE = load_suite("v1")
+SLOW = {("sokoban", "hard"), ("sudoku", "hard"), ("sudoku", "expert"), ("code", "easy"), ("search", "nano")}
+TINY = replace(  # the real one's first three levels of Plan-Path, with two tasks each
+    SUITE,
+    levels=tuple(
+        replace(
+            level,
+            contents=level.contents[:2],
+            task_hash=task_hash(SUITE.tasks(level)[:2]),
+        )
+        for level in SUITE.levels
+        if level.domain == "plan_path"
+    ),
+)
+
+
+def play(folder, agent, suite=SUITE, **options):
+    return asyncio.run(run_suite(suite, {"*": agent}, {"*": "x"}, folder, **options))
+
+
+def source(level):
+    return masgym.game(level.domain, "solo", level=level.level, T=SUITE.T).domain.tasks
+
+
+def test_the_suite_has_every_domain_and_level_under_three_workflows():
+    domains = ("sokoban", "plan_path", "sudoku", "code", "math", "search")
+    named = {(domain, level) for domain in domains for level in masgym.list_levels(domain)}
+    assert {(level.domain, level.level) for level in SUITE.levels} == named
+    assert len(SUITE.cells) == 3 * len(named)
+    assert [SUITE.game(SUITE.cells[i * len(named)], "full").workflow.name for i in range(3)] == [
+        *("solo", "pair", "ensemble")
+    ]
+    assert SUITE.game(SUITE.cells[-1], "full").workflow.n == 3
+    assert {len(level.contents) for level in SUITE.levels} == {25, 22, 18}
+
+
+def test_the_suite_is_the_one_that_was_published():
+    assert SUITE.hash == "f24b12cd5c9a78998997d7db7c4537a954fdc6d5f6093e37430d45ebe94fc081"
+
+
+@pytest.mark.parametrize("level", SUITE.levels, ids=lambda level: f"{level.domain}-{level.level}")
+def test_no_generator_has_drifted(level):
+    """The first task of every level, and all of those that are quickly made."""
+    assert source(level).get(SUITE.split, 0).content_hash.startswith(level.contents[0])
+    if (level.domain, level.level) not in SLOW:
+        assert task_hash(SUITE.tasks(level)) == level.task_hash
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("level", SUITE.levels, ids=lambda level: f"{level.domain}-{level.level}")
+def test_all_tasks_are_those_that_were_frozen(level):
+    assert task_hash(SUITE.tasks(level)) == level.task_hash
+
+
+def test_drift_is_found_and_the_task_is_named():
+    level = SUITE.levels[3]
+    drifted = replace(level, contents=("0" * 16, *level.contents[1:]))
+    with pytest.raises(BadFile, match=r"1 of 25 tasks of plan_path, easy are not those .*\(plan_path/test/0/"):
+        SUITE.tasks(drifted)
+    with pytest.raises(BadFile, match="are not those of"):
+        SUITE.tasks(replace(level, task_hash="0" * 64))
+
+
+@pytest.mark.parametrize("workflow", SUITE.workflows)
+@pytest.mark.parametrize("domain", ["sokoban", "plan_path", "sudoku", "code", "math", "search"])
+def test_the_oracle_solves_a_sample(domain, workflow):
+    cells = [cell for cell in SUITE.cells if cell.level.domain == domain and cell.workflow == workflow]
+    cell = cells[0 if domain == "code" else len(workflow) % len(cells)]
+    tasks = 1 if domain == "code" or (domain, cell.level.level) in SLOW else 4
+    report = summarise(asyncio.run(evaluate(SUITE.game(cell, "full"), {"*": OracleAgent()}, tasks=tasks)))
+    assert (report.success.mean, report.malformed_rate) == (1, 0)
+
+
+@pytest.mark.slow
+def test_the_oracle_solves_all_of_it_and_its_submission_holds(tmp_path):
+    submission = play(tmp_path, OracleAgent())
+    assert verify_submission(submission) == ()
+    assert {found["success"]["mean"] for found in submission["scores"].values()} == {1}
+    assert all(sum(map(sum, cell["outcomes"])) == len(cell["outcomes"]) for cell in submission["cells"].values())
+
+
+def test_random_replies_make_a_submission_too(tmp_path):
+    """A baseline; played again, resumed and in parts it is the same."""
+    one = play(tmp_path / "one", RandomAgent(), TINY)
+    assert one["scores"]["solo"]["success"]["mean"] < 0.5
+    play(tmp_path / "two", RandomAgent(), TINY, only=["easy", "solo"])
+    with pytest.raises(BadValue, match="holds a run already"):
+        play(tmp_path / "two", RandomAgent(), TINY)
+    (tmp_path / "two" / "cells" / "plan_path-easy-solo" / "report.json").unlink()
+    assert play(tmp_path / "two", RandomAgent(), TINY, resume=True, workers=3) == one
+    assert json.loads((tmp_path / "two" / "submission.json").read_text()) == one
+    assert "| plan_path |" in (tmp_path / "two" / "report.md").read_text()
+    assert (tmp_path / "two" / "report.csv").read_text().count("plan_path-easy-pair") == 2
+
+
+def test_a_cell_that_is_done_is_not_played_again(tmp_path):
+    play(tmp_path, OracleAgent(), TINY, only=["solo"])
+
+    class Absent:
+        async def act(self, request):
+            raise AssertionError("it was asked")
+
+    submission = play(tmp_path, Absent(), TINY, only=["solo"], resume=True)
+    assert submission["scores"]["solo"]["success"]["mean"] == 1
+
+
+def test_cells_are_chosen_by_domain_level_workflow_or_name():
+    def names(*only):
+        return [cell.name for cell in chosen(SUITE, only)]
+
+    assert len(names()) == len(SUITE.cells)
+    assert names("sokoban", "solo") == ["sokoban-easy-solo", "sokoban-medium-solo", "sokoban-hard-solo"]
+    assert names("math-hard-pair") == ["math-hard-pair"]
+    assert names("expert", "pair", "search", "sudoku") == ["sudoku-expert-pair", "search-expert-pair"]
+    with pytest.raises(UnknownName, match=r"'sokobann'.*Did you mean 'sokoban'"):
+        names("sokobann")
+
+
+def test_roles_play_where_they_speak(tmp_path):
+    asked = set()
+
+    class Advising(OracleAgent):
+        async def act(self, request):
+            asked.add(request.observation.agent)
+            return await super().act(request)
+
+    agents, names = {"tool": Advising(), "*": OracleAgent()}, {"tool": "advising", "*": "oracle"}
+    asyncio.run(run_suite(TINY, agents, names, tmp_path, only=["easy"]))
+    assert asked == {"tool_0"}
+    run = json.loads((tmp_path / "cells" / "plan_path-easy-solo" / "run.json").read_text())
+    assert run["agents"] == {"*": "oracle"}
+    with pytest.raises(UnknownName, match="unknown agent or role 'toool'"):
+        asyncio.run(run_suite(TINY, {"toool": OracleAgent(), "*": OracleAgent()}, names, tmp_path / "b"))
+    with pytest.raises(UnknownName, match="player of"):
+        asyncio.run(run_suite(TINY, {"actor": OracleAgent()}, {"actor": "x"}, tmp_path / "c"))
+    assert not (tmp_path / "c").exists()
+
+
+@pytest.fixture(scope="module")
+def whole():
+    """A submission of v1 as the oracle's would be, without playing it."""
+    cells = {}
+    for cell in SUITE.cells:
+        outcomes = [[True]] * len(cell.level.contents)
+        success = plain(success_interval(outcomes))
+        cells[cell.name] = {"task_hash": cell.level.task_hash, "success": success, "outcomes": outcomes}
+    made = {
+        **{"format": 1, "suite": "masgym-bench", "version": "v1", "suite_hash": SUITE.hash, "masgym": "0.1.0"},
+        **{"agents": {"*": "oracle"}, "style": "full", "settings": {}, "sandbox": "bubblewrap"},
+        **{"scores": scores_of(SUITE, cells), "cells": cells},
+    }
+    return {**made, "hash": hash_of(made)}
+
+
+def test_a_whole_submission_holds(whole):
+    assert verify_submission(json.loads(json.dumps(whole))) == ()
+    assert "| all domains | 100.0" in markdown_of(whole)
+
+
+@pytest.mark.parametrize(
+    ("damage", "says"),
+    [
+        (lambda s: s["cells"].pop("math-easy-solo"), "cell math-easy-solo is missing"),
+        (lambda s: s["cells"].update(more={}), "the suite has no cell more"),
+        (lambda s: s["cells"]["code-hard-pair"].update(task_hash="0" * 64), "cell code-hard-pair: its tasks were not"),
+        (lambda s: s["cells"]["code-hard-pair"]["outcomes"].pop(), "has not the outcomes of 22 tasks"),
+        (lambda s: s["cells"]["code-hard-pair"]["outcomes"].__setitem__(0, ["yes"]), "not 1 of true or false"),
+        (lambda s: s["cells"]["code-hard-pair"]["outcomes"].__setitem__(0, [True, True]), "not 1 of true or false"),
+        (lambda s: s["cells"]["math-easy-solo"]["outcomes"].__setitem__(0, [False]), "success does not follow"),
+        (lambda s: s["scores"]["solo"]["success"].update(mean=0.5), "scores do not follow"),
+        (lambda s: s.update(suite_hash="0"), "suite_hash is not that of masgym-bench v1"),
+        (lambda s: s.update(cells=[]), "it has no cells"),
+        (lambda s: s["cells"].update({"math-easy-solo": 3}), "cell math-easy-solo: it is no object"),
+        (lambda s: s.update(version="v9"), "suite 'v9', not known here"),
+    ],
+)
+def test_what_is_wrong_with_a_submission_is_told(whole, damage, says):
+    damaged = copy.deepcopy(whole)
+    damage(damaged)
+    damaged["hash"] = hash_of(damaged)
+    assert says in " ".join(verify_submission(damaged))
+
+
+def test_a_submission_that_was_changed_by_hand_is_found(whole):
+    assert "which was changed" in verify_submission({**whole, "agents": {"*": "mine"}})[0]
+    assert verify_submission([]) == ("it is no JSON object",)
+    assert verify_submission({})[0].startswith("it is of format None")
+
+
+def test_partial_submissions_are_told(tmp_path):
+    submission = play(tmp_path, OracleAgent(), only=["plan_path-easy-solo"])
+    wrong = verify_submission(submission)
+    assert len(wrong) == len(SUITE.cells) - 1
+    assert all(line.endswith("is missing") for line in wrong)
+
+
+def test_a_suite_that_does_not_exist_is_told():
+    with pytest.raises(UnknownName, match="unknown suite 'v2'"):
+        load_suite("v2")
+
+
+def test_failures_of_an_agent_are_counted_in_the_submission(tmp_path):
+    class Down:
+        async def act(self, request):
+            return Reply(text="", failure="connection")
+
+    submission = play(tmp_path, Down(), TINY, only=["plan_path-easy-solo"])
+    assert submission["cells"]["plan_path-easy-solo"]["failures"] == 2
