@@ -155,10 +155,10 @@ class AlgoConfig:
     weight_decay: float
     shared_prefix: bool
     entropy_target: float = 0.0  # nats a token; `entropy` is then only where the bonus starts. 0 = the bonus is fixed
-    # read by trees alone
+    # shaping, of trees and of flat episodes
     guide: float = 0.0  # weight of `Game.progress`: what a candidate gains in moves, where the domain can tell
     lost: float = 0.0  # added to the scores of a candidate that loses the task for good: what is forgone, roughly
-    turns: int = 0  # of a training episode, which ends there; 0 = all T
+    turns: int = 0  # of a tree, which ends there; 0 = all T
     # read by srpo and srpo_tree alone, so presets of others leave them out
     set_power: float = 0.5  # a in rho = exp(K^-a sum_j T_j^-b l_j)
     length_power: float = 0.0  # b

@@ -7,6 +7,7 @@ import hashlib
 import json
 from asyncio import gather
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from masgym.game import Game, role_of
 from masgym.rng import Key, keyed
@@ -120,17 +121,28 @@ async def play(
         value += last.gain + last.penalty
         tokens += count_tokens(outputs.values())
         depth += 1
-    guided = settings.guide * (team.game.progress(last.state) - team.game.progress(state))
-    if team.game.hopeless(last.state) and not team.game.hopeless(state):
-        guided += settings.lost
+    guided = shaping(team.game, state, last.state, settings.guide, settings.lost)
+    own = scores(first, value, credit)
+    if credit == "immediate":  # a proposal is worth the way that it would make
+        after = {a: replace(last.state, world=first.effects[a].world) for a in own}
+        own = {a: own[a] + shaping(team.game, state, after[a], settings.guide, settings.lost) for a in own}
+    else:
+        own = {a: own[a] + guided for a in own}
     return Candidate(
         index=int(key[-1]),
         completions=completions,
         transition=first,
-        scores={agent: score + guided for agent, score in scores(first, value, credit).items()},
-        returns=first.gain + first.penalty + value,
+        scores=own,
+        returns=first.gain + first.penalty + value + guided,
         playout_tokens=tokens,
     )
+
+
+def shaping(game: Game, before: State, after: State, guide: float, lost: float) -> float:
+    """What the way between two states is worth beyond its return (ours): `guide` times its change of progress, which
+    telescopes, and `lost` where it loses the task for good."""
+    worth = guide * (game.progress(after) - game.progress(before)) if guide else 0.0
+    return worth + (lost if lost and game.hopeless(after) and not game.hopeless(before) else 0.0)
 
 
 def scores(first: Transition, playout: float, credit: Credit) -> dict[str, float]:

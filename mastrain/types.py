@@ -56,7 +56,7 @@ class Candidate:
     completions: Mapping[str, Completion]  # member -> its reply
     transition: Transition
     scores: Mapping[str, float]  # member -> reward of its reply
-    returns: float  # the team's: gains and malformed costs of all members, from here to where it was played
+    returns: float  # the team's: gains, costs of all members and shaping, from here to where it was played
     playout_tokens: int  # tokens sampled to score it (credit = turn or episode), not trained on
 
 

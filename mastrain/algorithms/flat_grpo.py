@@ -9,7 +9,7 @@ from masgym.rng import Key
 from masgym.types import Task
 from mastrain.algorithms.base import Algorithm, per_group, standardise
 from mastrain.config import AlgoConfig
-from mastrain.flat import flat
+from mastrain.flat import FlatSettings, flat
 from mastrain.objectives import token_clip
 from mastrain.rollout import Team
 from mastrain.types import Action, Episode, Event
@@ -63,9 +63,10 @@ def per_member_of_task(event: Event) -> Iterable[tuple[Key, Action]]:
 
 def flat_rollout(config: AlgoConfig) -> Callable[[Team, Task, Key], Awaitable[tuple[Episode, ...]]]:
     """`branches` flat episodes a task."""
+    settings = FlatSettings(guide=config.guide, lost=config.lost, stop_hopeless=config.stop_hopeless)
 
     async def rollout(team: Team, task: Task, key: Key) -> tuple[Episode, ...]:
-        episodes = (flat(team, task, (*key, i), config.stop_hopeless) for i in range(config.branches))
+        episodes = (flat(team, task, (*key, i), settings) for i in range(config.branches))
         return tuple(await gather(*episodes))
 
     return rollout
@@ -77,6 +78,7 @@ def check_flat(config: AlgoConfig) -> None:
         ("credit", config.credit, "episode"),
         ("advice_credit", config.advice_credit, "episode"),
         ("greedy_fraction", config.greedy_fraction, 0),
+        ("turns", config.turns, 0),
     ):
         if found != expected:
             raise BadValue(

@@ -20,7 +20,7 @@ def srpo(config: AlgoConfig) -> Algorithm:
 
     Departures: 1. switches of AlgoConfig away from the paper's values, a = 1/2, b = 0, reduction by event, no KL, no
     entropy; 2. one optimiser step per batch unless told otherwise (the paper is silent); 3. an episode cut short has no
-    return, so none of its sets is trained on.
+    return, so none of its sets is trained on; 4. `guide` and `lost` (ours) shape the return where they are not 0.
     """
     check_flat(config)
     return Algorithm(

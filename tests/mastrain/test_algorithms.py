@@ -28,7 +28,7 @@ def moves(request, c=0):
 
 def sample(game, name, *overrides, reply=moves, index=0):
     """(algorithm, the episodes of one task, their groups)"""
-    algorithm = algorithms.make(config(name, *overrides))
+    algorithm = algorithms.make(config(name, "algo.guide=0", *overrides))
     team = team_of(game, reply)
     episodes = run(algorithm.rollout(team, game.domain.tasks.get("train", index), (0, 1, index)), team.engine)
     return algorithm, episodes, groups_of((event for e in episodes for event in e.events), algorithm)
@@ -202,6 +202,25 @@ def test_a_flat_reply_earns_what_follows_and_its_own_terms():
             for agent in event.members:
                 local = sum(candidate.transition.rewards[agent].local.values())
                 assert candidate.scores[agent] == pytest.approx(returns(game, episode, depth) + local)
+
+
+@pytest.mark.parametrize("name", ["srpo", "srpo_tree", "team_grpo"])
+def test_shaping_is_the_change_of_progress(name):
+    """Flat: up to the end of the episode; a tree with `credit=turn`: up to the end of the turn, along the playout."""
+    game = masgym.game("plan_path", workflow="solo", style="compact", T=3)
+    plain, guided = (sample(game, name, "algo.branches=3", f"algo.guide={g}")[1] for g in (0, 3))
+    moved = 0
+    for before, after in zip(plain, guided, strict=True):
+        state = game.initial(game.domain.tasks.get("train", 0))
+        for event, shaped in zip(before.events, after.events, strict=True):
+            for candidate, worth in zip(event.candidates, shaped.candidates, strict=True):
+                end = candidate.transition.state if name == "srpo_tree" else before.final
+                expected = 3 * (game.progress(end) - game.progress(state))
+                moved += expected != 0
+                assert worth.returns - candidate.returns == pytest.approx(expected)
+                assert worth.scores["actor_0"] - candidate.scores["actor_0"] == pytest.approx(expected)
+            state = event.candidates[event.chosen].transition.state
+    assert moved
 
 
 def test_groups_without_variance_are_counted():
