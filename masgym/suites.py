@@ -7,11 +7,12 @@ level under a workflow.
 import hashlib
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from masgym.errors import BadFile, UnknownName
 from masgym.game import Game
-from masgym.paths import bytes_of, data_file
+from masgym.paths import SHIPPED, bytes_of
 from masgym.registry import game as make_game
 from masgym.registry import make_workflow
 from masgym.runs import task_hash
@@ -86,8 +87,7 @@ def load_suite(version: str) -> Suite:
     if version not in SUITES:
         raise UnknownName("suite", version, SUITES)
     where = f"suite {version}"
-    raw = bytes_of(SUITES[version], where, lambda file: data_file("suites", file))
-    data = object_of(raw.decode(), where)
+    data = object_of(bytes_of(SUITES[version], where, _shipped).decode(), where)
     levels: list[Any] = [{**row, "contents": tuple(row["contents"])} for row in data["levels"]]
     return Suite(
         name=data["name"],
@@ -97,3 +97,9 @@ def load_suite(version: str) -> Suite:
         hash=hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest(),
         **data["protocol"],
     )
+
+
+def _shipped(file: str) -> Path:
+    """The package's own file: a frozen suite is never read from where the user stands."""
+    places = [folder / "suites" / file for folder in SHIPPED]
+    return next((path for path in places if path.is_file()), places[0])

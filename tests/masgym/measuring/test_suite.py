@@ -229,3 +229,9 @@ def test_failures_of_an_agent_are_counted_in_the_submission(tmp_path):
 
     submission = play(tmp_path, Down(), TINY, only=["plan_path-easy-solo"])
     assert submission["cells"]["plan_path-easy-solo"]["failures"] == 2
+
+
+def test_a_file_in_the_working_folder_is_no_suite(tmp_path, monkeypatch):
+    (tmp_path / "v1.json").write_text("{}")
+    monkeypatch.chdir(tmp_path)
+    assert load_suite("v1") == SUITE
