@@ -1,6 +1,7 @@
 """The tree: prompts, scores, continuation, playouts, failures, and independence of the order of completion."""
 
 import asyncio
+import dataclasses
 import itertools
 
 import pytest
@@ -260,18 +261,22 @@ def test_a_training_episode_may_end_after_some_turns():
     assert len(play_tree(team_of(game, random_moves), task, turns=0).events) > 4
 
 
-@pytest.mark.parametrize("credit", ["immediate", "turn"])
-def test_the_guide_counts_for_advice_whose_turn_is_played_out(credit):
-    """Under `immediate` a proposal moves nobody. SRPO's return has no guide."""
+def test_the_guide_counts_for_advice_too():
+    """`immediate`: the way that the proposal would make. `turn`: the way that the actor makes after it."""
     game = masgym.game("sokoban", style="compact")
     task = game.domain.tasks.get("train", 0)
-    options = {"credit": credit, "advice_credit": credit, "branches": 8}
-    plain, guided = (
-        play_tree(team_of(game, random_moves), task, guide=g, **options).events[0].candidates for g in (0.0, 3.0)
-    )
-    assert [c.returns for c in plain] == [c.returns for c in guided]
-    moved = {two.scores["tool_0"] != one.scores["tool_0"] for one, two in zip(plain, guided, strict=True)}
-    assert (True in moved) is (credit == "turn")
+    start = game.initial(task)
+    for credit in ("immediate", "turn"):
+        options = {"credit": credit, "advice_credit": credit, "branches": 8}
+        plain, guided = (
+            play_tree(team_of(game, random_moves), task, guide=g, **options).events[0].candidates for g in (0.0, 3.0)
+        )
+        gains = [two.scores["tool_0"] - one.scores["tool_0"] for one, two in zip(plain, guided, strict=True)]
+        assert len({round(gain, 9) for gain in gains}) > 1
+        if credit == "immediate":
+            for gain, candidate in zip(gains, guided, strict=True):
+                would = dataclasses.replace(start, world=candidate.transition.effects["tool_0"].world)
+                assert gain == pytest.approx(3 * game.progress(would))
 
 
 def test_a_domain_that_cannot_tell_has_no_progress():
