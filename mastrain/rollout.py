@@ -121,19 +121,17 @@ async def play(
         value += last.gain + last.penalty
         tokens += count_tokens(outputs.values())
         depth += 1
-    guided = shaping(team.game, state, last.state, settings.guide, settings.lost)
+    way = shaping(team.game, state, last.state, settings.guide, settings.lost)
     own = scores(first, value, credit)
-    if credit == "immediate":  # a proposal is worth the way that it would make
-        after = {a: replace(last.state, world=first.effects[a].world) for a in own}
-        own = {a: own[a] + shaping(team.game, state, after[a], settings.guide, settings.lost) for a in own}
-    else:
-        own = {a: own[a] + guided for a in own}
+    # under `immediate` credit a proposal is worth the way that it would make
+    after = {a: replace(last.state, world=first.effects[a].world) if credit == "immediate" else last.state for a in own}
+    ways = {a: shaping(team.game, state, after[a], settings.guide, settings.lost) for a in own}
     return Candidate(
         index=int(key[-1]),
         completions=completions,
         transition=first,
-        scores=own,
-        returns=first.gain + first.penalty + value + guided,
+        scores={a: own[a] + ways[a] for a in own},
+        returns=first.gain + first.penalty + value + way,
         playout_tokens=tokens,
     )
 
