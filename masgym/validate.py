@@ -27,6 +27,7 @@ from masgym.testing.play import first_tasks
 from masgym.types import JSON, Task, value
 
 BY_CHANCE = 0.05  # the largest share of tasks that a canary may solve
+EMPTY, LISTED = "empty replies", "every option listed"
 _HUGE = 100_000  # characters
 _NUMBERS = 1000  # options that are listed where a game lists none
 
@@ -84,9 +85,9 @@ def noise(request: Request) -> str:
 
 
 CANARIES: Mapping[str, Canary] = {
-    "empty replies": Canary(says=lambda request: ""),
+    EMPTY: Canary(says=lambda request: ""),
     "the prompt echoed": Canary(says=lambda request: request.observation.text),
-    "every option listed": Canary(says=lambda request: " ".join(options(request))),
+    LISTED: Canary(says=lambda request: " ".join(options(request))),
     "every option tagged": Canary(says=tagged),
     "Unicode noise": Canary(says=noise),
     "huge replies": Canary(says=lambda request: "A" * _HUGE),
@@ -108,7 +109,7 @@ async def validate(game: Game, *, tasks: int = 20) -> Validation:
     checks = [
         *_of_oracle(game, played["oracle"]),
         *_of_random(played["random"], again, played["oracle"]),
-        *(_of_canary(name, played[name]) for name in CANARIES),
+        *(_of_canary(name, played[name], played["random"]) for name in CANARIES),
         *_of_contract(game),
     ]
     return Validation(game=game.name, fingerprint=game.fingerprint, tasks=tasks, checks=tuple(checks))
@@ -170,11 +171,14 @@ def _of_random(played: Played | str, again: Played | str, best: Played | str) ->
     ]
 
 
-def _of_canary(name: str, played: Played | str) -> Check:
+def _of_canary(name: str, played: Played | str, chance: Played | str) -> Check:
+    """A list of all moves is a way to go as good as any: it may solve what random replies do."""
     if isinstance(played, str):
         return _check(f"canary: {name}", False, played)
-    report = summarise(played)
-    holds = report.success.mean <= BY_CHANCE and (name != "empty replies" or report.malformed_rate == 1)
+    report, most = summarise(played), BY_CHANCE
+    if name == LISTED and not isinstance(chance, str):
+        most = max(most, summarise(chance).success.mean)
+    holds = report.success.mean <= most and (name != EMPTY or report.malformed_rate == 1)
     return _check(f"canary: {name}", holds, f"{_solved(report)}; {_malformed(report)}; return {report.returns:.2f}")
 
 
