@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
         settings=settings_of(arguments),
         sandbox=arguments.sandbox,
     )
-    progress = Progress()
+    progress = Progress(team.values())
     with resumable(arguments, progress), progress:
         out = asyncio.run(played(planned, team, arguments, progress))
     return told(out, arguments)

@@ -1,27 +1,30 @@
 """How an evaluation gets on: a bar with the running success, on a terminal only."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from types import TracebackType
 
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
+from masgym.agents.base import Agent
+from masgym.agents.human import HumanAgent
 from masgym.cli.screen import console
 from masgym.episodes import EpisodeRecord
 
 
 class Progress:
-    """Counts episodes. Where standard error is no terminal it shows nothing."""
+    """Counts episodes. It shows nothing where standard error is no terminal, or a person plays there."""
 
-    def __init__(self) -> None:
+    def __init__(self, agents: Iterable[Agent] = ()) -> None:
         columns = (
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("{task.description}", markup=False),
             TimeRemainingColumn(),
         )
-        self._bar = Bar(*columns, console=console(stderr=True), transient=True, disable=not sys.stderr.isatty())
+        quiet = not sys.stderr.isatty() or any(isinstance(agent, HumanAgent) for agent in agents)
+        self._bar = Bar(*columns, console=console(stderr=True), transient=True, disable=quiet)
         self._job = self._bar.add_task("", total=None)
         self.begun = False
         self._stage = ""

@@ -28,7 +28,8 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.out:
         raise BadValue("a suite is kept in a folder; say which one with --out DIR.")
     chosen(suite, arguments.only)  # a wrong name is told before models are loaded
-    team, progress = team_of(arguments), Progress()
+    team = team_of(arguments)
+    progress = Progress(team.values())
     with resumable(arguments, progress), progress:
         submission = asyncio.run(_played(suite, team, arguments, progress))
     if arguments.json:

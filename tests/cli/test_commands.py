@@ -1,5 +1,8 @@
 """The commands list, show, play and eval, and how all of them fail."""
 
+import asyncio
+import dataclasses
+import io
 import json
 import os
 import signal
@@ -10,8 +13,12 @@ import time
 import pytest
 
 import masgym
+from masgym.agents.human import HumanAgent
+from masgym.agents.oracle import OracleAgent
 from masgym.cli import COMMANDS, main, parser
+from masgym.cli.progress import Progress
 from masgym.errors import UnknownName
+from masgym.evaluate import evaluate
 
 NAMES = ("list", "show", "play", "eval", "compare", "view", "validate", "audit", "import")
 
@@ -291,3 +298,24 @@ def test_a_terminal_that_knows_ascii_only(tmp_path):
     out, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (0, "")
     assert "Was ist 1 + 1? ??" in out
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize(
+    ("terminal", "agents", "shown"),
+    [(Terminal, (), True), (io.StringIO, (), False), (Terminal, (HumanAgent(),), False)],
+)
+def test_progress_with_the_running_success(monkeypatch, terminal, agents, shown):
+    monkeypatch.setattr(sys, "stderr", stream := terminal())
+    game = masgym.game("sokoban", "solo")
+    records = asyncio.run(evaluate(game, {"*": OracleAgent()}, tasks=3))
+    with Progress(agents) as progress:
+        progress.start(records[:1], 3)
+        progress.episode(dataclasses.replace(records[1], success=False, ended="timeout"))
+        progress.episode(records[2])
+        assert progress.text == "2 of 3 solved, 66.7 %, 1 cut short"
+    assert ("2 of 3 solved" in stream.getvalue()) == shown
