@@ -18,7 +18,7 @@ from masgym.transcript import main, transcript
 from masgym.workflows.solo import Solo
 
 README = (Path(__file__).parent.parent.parent / "README.md").read_text()
-SECTION = README.split("### Domains and workflows")[1].split("\n## ")[0]
+SECTION = README.split("## Domains and workflows")[1].split("\n## ")[0]
 SHOWN = re.findall(r"```text\n\$ python -m masgym\.transcript (.*)\n((?:.*\n)*?)```", SECTION)
 TITLE = {"sokoban": "Sokoban", "plan_path": "Plan-Path"}
 
@@ -143,7 +143,7 @@ class TestReadme:
 
     @pytest.mark.parametrize("domain", masgym.list_domains())
     def test_it_names_every_level(self, domain):
-        about = SECTION.split(f"#### {TITLE.get(domain, domain.title())}\n")[1].split("####")[0].split("```")[0]
+        about = SECTION.split(f"### {TITLE.get(domain, domain.title())}\n")[1].split("###")[0].split("```")[0]
         levels = about.split("Levels:")[1]
         for level in masgym.list_levels(domain):
             assert f"`{level}`" in levels
