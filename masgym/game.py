@@ -296,8 +296,8 @@ class Game:
         return tell is not None and tell(state.world) is None
 
     def progress(self, state: State) -> float:
-        """1 - moves left / the task's optimum: 1 when solved, 0 at the start, below 0 on detours; 0 when lost, and wherever
-        the domain cannot tell. Unlike Phi it moves with every move."""
+        """1 - moves left / the task's optimum: 1 when solved, 0 at the start, below 0 on detours; 0 when lost, and
+        wherever the domain cannot tell. Unlike Phi it moves with every move."""
         tell = getattr(self.domain, "remaining", None)
         if tell is None or not state.task.optimum:
             return 0.0
