@@ -4,6 +4,7 @@ import argparse
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NoReturn
 
 from masgym.agents.base import Agent
@@ -135,15 +136,18 @@ def resolve(env: str, workflow: Workflow | None, fields: Mapping[str, JSON]) -> 
 
 
 def workflow_of(text: str) -> Workflow:
-    """'pair', or with arguments 'ensemble(n=3, verifier=true)'. Raises BadValue and UnknownName."""
+    """'pair', or with arguments 'ensemble(n=3, schedule=[[tool_0], [worker_0]])'. Raises BadValue and UnknownName."""
     found = re.fullmatch(r"\s*(\w+)\s*(?:\((.*)\))?\s*", text)
     if not found:
         raise BadValue(f"{text!r} is no workflow; write NAME or 'NAME(argument=value, ...)'.")
-    return make_workflow(found[1], **parse_settings(re.split(r",(?![^\[]*\])", found[2]) if found[2] else []))
+    return make_workflow(found[1], **parse_settings(re.split(r",(?=\s*\w+\s*=)", found[2]) if found[2] else []))
 
 
 def parse_settings(words: Sequence[str]) -> dict[str, JSON]:
-    """NAME=VALUE each; a value that is JSON is read as such, any other is a text. Raises BadValue."""
+    """NAME=VALUE each; a value that is JSON is read as such, in a list also without quotes; any other is a text.
+
+    Raises BadValue.
+    """
     pairs = [word.partition("=") for word in words]
     for (name, equals, _), word in zip(pairs, words, strict=True):
         if not equals or not name.strip().isidentifier():
@@ -152,10 +156,11 @@ def parse_settings(words: Sequence[str]) -> dict[str, JSON]:
 
 
 def _value(text: str) -> JSON:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
+    quoted = re.sub(r"(?<=[\[,])\s*([A-Za-z_]\w*)\s*(?=[\],])", r'"\1"', text)  # [[tool_0], [worker_0]]
+    for read in (text, quoted):
+        with suppress(ValueError, RecursionError):
+            return json.loads(read)
+    return text
 
 
 def learned(agents: Mapping[str, Agent]) -> str:

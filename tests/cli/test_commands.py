@@ -16,6 +16,7 @@ import masgym
 from masgym.agents.human import HumanAgent
 from masgym.agents.oracle import OracleAgent
 from masgym.cli import COMMANDS, main, parser
+from masgym.cli.arguments import workflow_of
 from masgym.cli.progress import Progress
 from masgym.errors import UnknownName
 from masgym.evaluate import evaluate
@@ -56,6 +57,21 @@ class TestHelp:
         assert all(f"  {name} " in out for name in NAMES)
 
 
+class TestWorkflows:
+    @pytest.mark.parametrize(
+        ("text", "events"),
+        [
+            ("pair", None),
+            ("ensemble(n=2, tools=1)", (("worker_0", "tool_0"), ("aggregator_0",))),
+            ("ensemble(n=2,schedule=[[tool_0],[worker_0]])", (("tool_0",), ("worker_0",), ("aggregator_0",))),
+            ('ensemble(schedule=[["tool_0"], ["worker_0"]], n=2)', (("tool_0",), ("worker_0",), ("aggregator_0",))),
+            ("ensemble(n=2, schedule=[[tool_0, worker_0]])", (("worker_0", "tool_0"), ("aggregator_0",))),
+        ],
+    )
+    def test_arguments_may_be_lists(self, text, events):
+        assert getattr(workflow_of(text), "events", None) == events
+
+
 class TestErrors:
     @pytest.mark.parametrize(
         ("words", "told"),
@@ -67,6 +83,7 @@ class TestErrors:
             ("show sokoban --workflow pear", "Did you mean 'pair'"),
             ("show sokoban --workflow pair(n=1)", "unknown argument of workflow pair 'n'"),
             ("show sokoban --workflow pair(", "is no workflow"),
+            ("show sokoban --workflow ensemble(schedule=[[tool_0],[worker_7]])", "'worker_7'"),
             ("show sokoban --level wild", "Known: easy, hard, medium"),
             ("show sokoban --turns 0", "turns is 0"),
             ("show sokoban --turns x", "invalid int value"),
