@@ -11,7 +11,7 @@ from masgym.tools.driver import default_driver
 from masgym.types import JSON, Observation, value
 from mastrain import algorithms, chat
 from mastrain.algorithms import Algorithm
-from mastrain.config import RunConfig
+from mastrain.config import RunConfig, update_settings
 from mastrain.engines.base import Engine
 from mastrain.engines.transformers import TransformersEngine
 from mastrain.games import make_game
@@ -20,7 +20,7 @@ from mastrain.nano import Nano
 from mastrain.policies import policy_map, roles_of
 from mastrain.rollout import Team
 from mastrain.types import Prompt, Sampling
-from mastrain.updater import Updater, UpdateSettings
+from mastrain.updater import Updater
 from mastrain.warmstart import warm_start
 
 
@@ -99,25 +99,4 @@ def model_spec(config: RunConfig) -> ModelSpec:
         gguf_file=model.gguf_file or "",
         nano=Nano(hidden=model.hidden, layers=model.layers, heads=model.heads, pairs=config.env.compact_pairs),
         seed=config.seed,
-    )
-
-
-def update_settings(config: RunConfig) -> UpdateSettings:
-    algo = config.algo
-    return UpdateSettings(
-        learning_rate=algo.lr,
-        schedule=algo.schedule,
-        warmup_steps=algo.warmup_steps,
-        total_steps=config.train.steps * algo.epochs * algo.mini_batches,
-        temperature=algo.temperature,
-        kl_beta=algo.kl,
-        entropy_coefficient=algo.entropy,
-        entropy_target=algo.entropy_target,
-        loss=algo.loss,
-        clip_low=algo.clip,
-        clip_high=algo.clip,
-        max_completion_tokens=config.model.max_new_tokens,
-        max_grad_norm=algo.max_grad_norm,
-        weight_decay=algo.weight_decay,
-        shared_prefix=algo.shared_prefix,
     )

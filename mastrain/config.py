@@ -9,6 +9,7 @@ from masgym.errors import BadValue, UnknownName
 from masgym.tools.sandbox import Sandbox
 from masgym.types import JSON, Style, value
 from mastrain.types import Credit
+from mastrain.update_settings import UpdateSettings
 
 T = TypeVar("T")
 
@@ -258,6 +259,29 @@ def check(config: RunConfig) -> None:
         raise BadValue(f"policies.map is read by policies=map only; this run has policies={config.policies.kind}.")
     if not config.run_dir.strip() or config.resume == "":
         raise BadValue("run_dir and resume name folders; one of them is empty.")
+    update_settings(config)
+
+
+def update_settings(config: RunConfig) -> UpdateSettings:
+    """How its policies are updated. Raises BadValue for settings that exclude each other."""
+    algo = config.algo
+    return UpdateSettings(
+        learning_rate=algo.lr,
+        schedule=algo.schedule,
+        warmup_steps=algo.warmup_steps,
+        total_steps=config.train.steps * algo.epochs * algo.mini_batches,
+        temperature=algo.temperature,
+        kl_beta=algo.kl,
+        entropy_coefficient=algo.entropy,
+        entropy_target=algo.entropy_target,
+        loss=algo.loss,
+        clip_low=algo.clip,
+        clip_high=algo.clip,
+        max_completion_tokens=config.model.max_new_tokens,
+        max_grad_norm=algo.max_grad_norm,
+        weight_decay=algo.weight_decay,
+        shared_prefix=algo.shared_prefix,
+    )
 
 
 def _check_nano(model: ModelConfig) -> None:

@@ -85,6 +85,7 @@ def test_presets_are_short():
         ("run_dir=''", BadValue, "empty"),
         ("torch_threads=100000", BadValue, "to 1024"),
         ("model=pretrained", BadValue, "model.path is missing"),
+        ("algo.entropy=0", BadValue, "entropy target 0.5 with coefficient 0"),
         ("seed=[1", MasgymError, ""),
     ],
 )
