@@ -4,10 +4,12 @@ import subprocess
 import sys
 import venv
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
 ROOT = Path(__file__).parent.parent
+PLACES = {"masgym": "masgym", "mastrain": "mastrain", "configs": "mastrain/_configs", "envs_data": "masgym/_data"}
 pytestmark = pytest.mark.slow
 
 
@@ -29,6 +31,16 @@ def run(python, folder, *words):
     done = subprocess.run([python, *words], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+def test_what_the_packages_read_is_in_the_wheel(wheel):
+    """Pages of the viewer, schemas, suites, presets: every file that git holds under a packaged folder."""
+    listed = subprocess.run(["git", "ls-files", *PLACES], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    folders = [path.partition("/") for path in listed.splitlines()]
+    expected = {f"{PLACES[top]}/{rest}" for top, _, rest in folders}
+    for name in ("masgym/viewer/page/main.js", "masgym/report.schema.json", "masgym/_data/suites/v1.json"):
+        assert name in expected
+    assert expected <= set(ZipFile(wheel).namelist())
 
 
 def test_the_benchmark_alone_has_no_torch(wheel, tmp_path):
