@@ -90,12 +90,13 @@ def read_rows(folder: Path | str) -> Iterator[dict[str, JSON]]:
 def read_records(folder: Path | str, run: Run) -> tuple[EpisodeRecord, ...]:
     """The episodes that a folder holds, in the order in which they ended. Raises BadFile: no record, none of this run,
     or one that is there twice."""
-    awaited, found = set(_jobs(run)), list[EpisodeRecord]()
+    there, found = set[tuple[int, int]](), list[EpisodeRecord]()
     for where, row in read_lines(Path(folder) / EPISODES):
         record = record_of(row, where)
-        if (record.index, record.sample) not in awaited:
+        job = (record.index, record.sample)
+        if job in there or not (0 <= record.index < run.tasks and 0 <= record.sample < run.samples):
             raise BadFile(f"{where}: task {record.index}, sample {record.sample} is not in the run, or here twice.")
-        awaited.remove((record.index, record.sample))
+        there.add(job)
         found.append(record)
     return tuple(found)
 

@@ -189,6 +189,9 @@ def run_from_json(data: Mapping[str, JSON], where: str) -> Run:
     for name in ("tasks", "samples", "seed"):
         if not isinstance(own[name], int) or isinstance(own[name], bool):
             raise BadFile(f"{where}, key {name!r}: {own[name]!r}; a whole number was expected.")
+    for name in ("masgym", "environment", "fingerprint", "split", "task_hash", "sandbox"):
+        if not isinstance(own[name], str):
+            raise BadFile(f"{where}, key {name!r}: {own[name]!r}; a text was expected.")
     for name in ("game", "agents", "settings"):
         if not isinstance(own[name], dict):
             raise BadFile(f"{where}, key {name!r}: {own[name]!r}; an object was expected.")

@@ -212,6 +212,9 @@ def test_two_processes_cannot_play_one_folder(tmp_path):
         (lambda row: row.update(index=0, sample=0), "not in the run, or here twice"),
         (lambda row: row.update(index=99), "not in the run, or here twice"),
         (lambda row: row.update(task="plan_path/test/0/ffff"), "was changed"),
+        (lambda row: row.update(malformed=[["a"]]), "field 'malformed': a list of texts"),
+        (lambda row: row.update(terms={"a": "b"}), "field 'a': b; a number"),
+        (lambda row: row.update(returns=10**400), "field 'returns'"),
     ],
 )
 def test_damaged_episodes_are_told(tmp_path, damage, says):
@@ -225,6 +228,18 @@ def test_damaged_episodes_are_told(tmp_path, damage, says):
         played(planned(tasks=2, samples=1), OracleAgent(), tmp_path, resume=True)
     path.write_text(f"{one}\nrubbish\n{other}\n")
     with pytest.raises(BadFile, match="line 2: no JSON object"):
+        load(tmp_path)
+
+
+def test_a_run_that_says_it_has_endless_tasks_is_told_at_once(tmp_path):
+    """Nothing is made of the size that a file claims."""
+    played(planned(tasks=2, samples=1), OracleAgent(), tmp_path)
+    said = json.loads((tmp_path / "run.json").read_text())
+    (tmp_path / "run.json").write_text(json.dumps({**said, "task_hash": 7}))
+    with pytest.raises(BadFile, match="key 'task_hash': 7; a text was expected"):
+        load(tmp_path)
+    (tmp_path / "run.json").write_text(json.dumps({**said, "tasks": 10**30}))
+    with pytest.raises(BadFile, match=r"has 2 of its 10{30} episodes"):
         load(tmp_path)
 
 
