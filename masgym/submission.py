@@ -52,7 +52,7 @@ def verify_submission(submission: Any) -> tuple[str, ...]:
     """What is wrong with it; () where it is a whole submission whose tasks were those of its suite."""
     if not isinstance(submission, dict):
         return ("it is no JSON object",)
-    if submission.get("format") != FORMAT or submission.get("version") not in SUITES:
+    if submission.get("format") != FORMAT or submission.get("version") not in tuple(SUITES):
         return (
             f"it is of format {submission.get('format')!r} and suite {submission.get('version')!r}, not known here",
         )

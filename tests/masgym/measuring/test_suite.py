@@ -208,6 +208,7 @@ def test_a_submission_that_was_changed_by_hand_is_found(whole):
     assert "which was changed" in verify_submission({**whole, "agents": {"*": "mine"}})[0]
     assert verify_submission([]) == ("it is no JSON object",)
     assert verify_submission({})[0].startswith("it is of format None")
+    assert verify_submission({"format": 1, "version": ["v1"]})[0].startswith("it is of format 1")
 
 
 def test_partial_submissions_are_told(tmp_path):
