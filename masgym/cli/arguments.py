@@ -114,8 +114,11 @@ def team_of(arguments: argparse.Namespace) -> dict[str, Agent]:
 
 def game_of(arguments: argparse.Namespace, agents: Mapping[str, Agent] | None = None) -> Game:
     """The game that the arguments name, in the style that the agents learned where no other is asked for."""
-    style = arguments.style or learned(agents or {})
-    fields = {**parse_settings(arguments.set), "style": style}
+    fields = parse_settings(arguments.set)
+    if taken := sorted({"env" if ":" in arguments.env else "name", "workflow"} & set(fields)):
+        raise BadValue(f"--set {taken[0]}: ENV and --workflow say what is played; --set gives fields of it.")
+    if arguments.style or "style" not in fields:
+        fields["style"] = arguments.style or learned(agents or {})
     given = {"T": arguments.turns, "level": arguments.level, "tasks": arguments.task_file}
     fields |= {name: found for name, found in given.items() if found is not None}
     return resolve(arguments.env, arguments.workflow and workflow_of(arguments.workflow), fields)

@@ -91,6 +91,8 @@ def check(arguments: argparse.Namespace) -> None:
         raise BadValue("name what to play: an ENV such as sokoban, or --suite v1 (one of the two).")
     if arguments.only and not arguments.suite:
         raise BadValue("--only chooses parts of a --suite; there is none.")
+    if arguments.out == "":
+        raise BadValue("--out names a folder; it is empty (an unset variable?), so nothing would be kept.")
     if arguments.resume and not arguments.out:
         raise BadValue("--resume goes on in a run folder; say which one with --out DIR.")
 

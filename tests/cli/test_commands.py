@@ -57,6 +57,24 @@ class TestHelp:
         assert all(f"  {name} " in out for name in NAMES)
 
 
+class TestSettings:
+    @pytest.mark.parametrize("taken", ["workflow=solo", "name=math"])
+    def test_what_has_an_argument_of_its_own_is_no_field(self, capsys, taken):
+        status, _, err = run(capsys, "show", "sokoban", "--set", taken)
+        assert status == 2
+        assert "--workflow say what is played" in err
+
+    def test_a_style_that_is_set_is_heeded(self, capsys):
+        shown = as_json(capsys, "show", "sokoban", "--set", "style=compact")
+        assert shown["game"] == as_json(capsys, "show", "sokoban", "--style", "compact")["game"]
+        assert shown["game"] != as_json(capsys, "show", "sokoban")["game"]
+
+    def test_a_folder_without_a_name_is_told_before_anything_is_played(self, capsys):
+        status, _, err = run(capsys, "eval", "sokoban", "--agent", "random", "--tasks", "1", "--out", "")
+        assert status == 2
+        assert "--out names a folder" in err
+
+
 class TestWorkflows:
     @pytest.mark.parametrize(
         ("text", "events"),
