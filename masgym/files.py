@@ -4,7 +4,7 @@ import fcntl
 import json
 import os
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
@@ -28,8 +28,12 @@ def locked(folder: Path) -> Generator[None]:
         raise BadValue(f"the folder {folder} cannot be written ({error.strerror}); choose another one.") from error
     with file:
         try:
-            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # unlike flock's, not handed down to forked children
         except OSError as error:
+            if not isinstance(error, BlockingIOError | PermissionError):
+                raise BadValue(
+                    f"{folder / LOCK} cannot be locked ({error.strerror}); choose another folder."
+                ) from error
             raise BadValue(
                 f"the folder {folder} is in use by another process; wait for its end, or choose another one."
             ) from error
@@ -43,6 +47,8 @@ def write_whole(path: Path, text: str) -> None:
         making.write_text(text, encoding="utf-8")
         os.replace(making, path)
     except OSError as error:
+        with suppress(OSError):
+            making.unlink()
         raise BadFile(f"{path} cannot be written: {error.strerror}.") from error
 
 

@@ -4,35 +4,33 @@
 their own.
 """
 
-import fcntl
 import json
-import os
 from collections.abc import Generator, Iterable, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any, cast
 
 import yaml
 from torch.utils.tensorboard import SummaryWriter
 
 from masgym.errors import BadFile, BadValue
+from masgym.files import locked, write_whole
 from masgym.types import JSON
 
-CONFIG, METRICS, TIMINGS, LOCK = "config.yaml", "metrics.jsonl", "timings.jsonl", ".lock"
+CONFIG, METRICS, TIMINGS = "config.yaml", "metrics.jsonl", "timings.jsonl"
 ROLLOUTS = "rollouts.jsonl"
 SPENT = "budget/sampled_tokens"  # the metric that holds what has been sampled for training so far
 
 
 def create(folder: Path, config: Mapping[str, JSON]) -> None:
-    """A fresh run folder with its resolved config. Raises BadValue where that cannot be."""
+    """A fresh run folder with its resolved config. Raises BadValue, or BadFile, where that cannot be."""
     try:
         _check_unused(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        with lock(folder):
-            _check_unused(folder)  # another process may have been faster
-            write_whole(folder / CONFIG, yaml.safe_dump(dict(config), sort_keys=False))
     except OSError as error:
-        raise BadValue(f"the run folder {folder} cannot be written ({error.strerror}); choose run_dir=...") from error
+        raise BadValue(f"the run folder {folder} cannot be read ({error.strerror}); choose run_dir=...") from error
+    with locked(folder):
+        _check_unused(folder)  # another process may have been faster
+        write_whole(folder / CONFIG, yaml.safe_dump(dict(config), sort_keys=False))
 
 
 def read_config(folder: Path) -> dict[str, Any]:
@@ -49,35 +47,6 @@ def read_config(folder: Path) -> dict[str, Any]:
     return cast(dict[str, Any], config)
 
 
-def write_whole(path: Path, text: str) -> None:
-    """The file has the old content or the new one, never a part."""
-    making = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        making.write_text(text)
-        os.replace(making, path)
-    finally:
-        making.unlink(missing_ok=True)
-
-
-def lock(folder: Path) -> IO[str]:
-    """Keep what is returned open for as long as the folder is this process's own; it is freed when closed or when the
-    process ends, however it ends. Raises BadValue where another process has it."""
-    try:
-        file = (folder / LOCK).open("a")
-    except OSError as error:
-        raise BadValue(f"the run folder {folder} cannot be written ({error.strerror}).") from error
-    try:
-        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # unlike flock's, not handed down to forked children
-    except OSError as error:
-        file.close()
-        if isinstance(error, BlockingIOError | PermissionError):
-            raise BadValue(
-                f"this run is in use by another process ({folder}); wait for its end, or choose another run_dir."
-            ) from error
-        raise BadValue(f"{folder / LOCK} cannot be locked ({error.strerror}); choose a run_dir elsewhere.") from error
-    return file
-
-
 class RunLog:
     """Appends. On resuming after step s, what was logged beyond s is cut off, so that it is not there twice.
 
@@ -87,14 +56,15 @@ class RunLog:
 
     def __init__(self, folder: Path, after_step: int) -> None:
         self.folder = folder
-        self._lock = lock(folder)
+        self._lock = ExitStack()
+        self._lock.enter_context(locked(folder))
         kept = {name: _rows_up_to(folder / name, after_step) for name in (METRICS, TIMINGS, ROLLOUTS)}
         _check_complete(folder / METRICS, [step for step, _ in kept[METRICS]], after_step)
         self.spent: int = json.loads(kept[METRICS][-1][1]).get(SPENT, 0) if kept[METRICS] else 0  # up to `after_step`
+        for name, rows in kept.items():
+            if (folder / name).exists():
+                write_whole(folder / name, "".join(f"{line}\n" for _, line in rows))
         with _writing(folder):
-            for name, rows in kept.items():
-                if (folder / name).exists():
-                    write_whole(folder / name, "".join(f"{line}\n" for _, line in rows))
             self._board = SummaryWriter(str(folder / "tensorboard"), purge_step=after_step + 1)
 
     def metrics(self, step: int, metrics: Mapping[str, float]) -> None:
@@ -113,8 +83,7 @@ class RunLog:
             out.writelines(json.dumps(row) + "\n" for row in rows)
 
     def report(self, name: str, reports: Mapping[str, JSON]) -> None:
-        with _writing(self.folder / name):
-            write_whole(self.folder / name, json.dumps(reports, indent=2) + "\n")
+        write_whole(self.folder / name, json.dumps(reports, indent=2) + "\n")
 
     def close(self) -> None:
         self._board.close()

@@ -1,7 +1,6 @@
 """The run folder's files: whole or not there, owned by one process, and never silently incomplete."""
 
 import json
-import os
 import subprocess
 import sys
 
@@ -14,13 +13,13 @@ from mastrain.runlog import CONFIG, METRICS, TIMINGS, RunLog
 HOLD = """
 import sys
 from pathlib import Path
-from mastrain import runlog
+from masgym.files import BadValue, locked
 try:
-    kept = runlog.lock(Path(sys.argv[1]))
-except runlog.BadValue as error:
+    with locked(Path(sys.argv[1])):
+        print("locked", flush=True)
+        sys.stdin.readline()
+except BadValue as error:
     sys.exit(str(error))
-print("locked", flush=True)
-sys.stdin.readline()
 """
 
 
@@ -114,14 +113,14 @@ def test_remains_of_another_run_are_not_taken_over(tmp_path, left):
 
 def test_of_two_that_create_one_wins(tmp_path, monkeypatch):
     """The other looked before the config was there."""
-    locked = runlog.lock
+    locked = runlog.locked
 
-    def lock(folder):
+    def late(folder):
         monkeypatch.undo()
         runlog.create(folder, {"seed": 0})
         return locked(folder)
 
-    monkeypatch.setattr(runlog, "lock", lock)
+    monkeypatch.setattr(runlog, "locked", late)
     with pytest.raises(BadValue, match="holds a run already"):
         runlog.create(tmp_path, {"seed": 1})
     assert runlog.read_config(tmp_path) == {"seed": 0}
@@ -142,22 +141,22 @@ def test_a_write_that_fails_half_way_leaves_the_old_file(tmp_path, monkeypatch, 
     log.report("before.json", {"a": 1})
     before = {name: (tmp_path / name).read_bytes() for name in (METRICS, "before.json")}
 
-    def half(path, text):
+    def half(path, text, encoding):
         with path.open("w") as out:
             out.write(text[: len(text) // 2])
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(runlog.Path, "write_text", half)
-    with pytest.raises(BadFile, match=r"cannot be written .No space left"):
+    with pytest.raises(BadFile, match="cannot be written: No space left"):
         write_it(log)
     assert {name: (tmp_path / name).read_bytes() for name in before} == before
-    assert not [name for name in os.listdir(tmp_path) if name.endswith(str(os.getpid()))]
+    assert not list(tmp_path.glob("*.new"))
 
 
 def test_a_second_process_is_told(tmp_path):
     log = RunLog(tmp_path, 0)
     other = other_process(tmp_path)
-    assert other.wait(60) == 1
+    assert other.wait(300) == 1
     assert "in use by another process" in other.stderr.read()
     log.close()
     other = other_process(tmp_path)
@@ -165,5 +164,5 @@ def test_a_second_process_is_told(tmp_path):
     with pytest.raises(BadValue, match="in use by another process"):
         RunLog(tmp_path, 0)
     other.kill()  # however it ends, the folder is free again
-    other.wait(60)
+    other.wait(300)
     RunLog(tmp_path, 0).close()
