@@ -8,7 +8,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-import hydra
+try:
+    import hydra
+except ModuleNotFoundError:  # the environments alone were installed
+    sys.exit('mastrain: training needs more than masgym alone: pip install "masgym[train]"')
 from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig

@@ -170,3 +170,10 @@ def test_help_is_readable():
     assert done.returncode == 0
     for word in ("python -m mastrain env=sokoban", "experiment=smoke", "env: ", "algo: ", "branches"):
         assert word in done.stdout
+
+
+def test_without_its_extra_training_says_what_to_install():
+    program = "import sys; sys.modules['hydra'] = None; import mastrain.__main__"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.strip() == 'mastrain: training needs more than masgym alone: pip install "masgym[train]"'
