@@ -16,7 +16,7 @@ import masgym
 from masgym.agents.human import HumanAgent
 from masgym.agents.oracle import OracleAgent
 from masgym.cli import COMMANDS, main, parser
-from masgym.cli.arguments import workflow_of
+from masgym.cli.arguments import game_of, workflow_of
 from masgym.cli.progress import Progress
 from masgym.errors import UnknownName
 from masgym.evaluate import evaluate
@@ -64,10 +64,14 @@ class TestSettings:
         assert status == 2
         assert "--workflow say what is played" in err
 
-    def test_a_style_that_is_set_is_heeded(self, capsys):
-        shown = as_json(capsys, "show", "sokoban", "--set", "style=compact")
-        assert shown["game"] == as_json(capsys, "show", "sokoban", "--style", "compact")["game"]
-        assert shown["game"] != as_json(capsys, "show", "sokoban")["game"]
+    def test_a_style_that_is_set_is_heeded(self):
+        assert game_of(parser().parse_args(["show", "sokoban", "--set", "style=compact"])).style == "compact"
+        assert game_of(parser().parse_args(["show", "sokoban"])).style == "full"
+
+    def test_a_workflow_has_no_argument_that_is_its_name(self, capsys):
+        status, _, err = run(capsys, "show", "sokoban", "--workflow", "pair(name=3)")
+        assert status == 2
+        assert "'name'" in err
 
     def test_a_folder_without_a_name_is_told_before_anything_is_played(self, capsys):
         status, _, err = run(capsys, "eval", "sokoban", "--agent", "random", "--tasks", "1", "--out", "")
