@@ -143,7 +143,10 @@ def workflow_of(text: str) -> Workflow:
     found = re.fullmatch(r"\s*(\w+)\s*(?:\((.*)\))?\s*", text)
     if not found:
         raise BadValue(f"{text!r} is no workflow; write NAME or 'NAME(argument=value, ...)'.")
-    return make_workflow(found[1], **parse_settings(re.split(r",(?=\s*\w+\s*=)", found[2]) if found[2] else []))
+    given = parse_settings(re.split(r",(?=\s*\w+\s*=)", found[2]) if found[2] else [])
+    if "name" in given:
+        raise BadValue(f"{text!r}: 'name' is no argument of a workflow; its name comes first, as in {found[1]}(...).")
+    return make_workflow(found[1], **given)
 
 
 def parse_settings(words: Sequence[str]) -> dict[str, JSON]:
