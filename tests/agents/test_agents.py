@@ -158,10 +158,10 @@ class Nothing:
 @pytest.fixture
 def theirs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "their_team.py").write_text(THEIRS)
+    (tmp_path / "own_team.py").write_text(THEIRS)
     (tmp_path / "broken_team.py").write_text("import no_such_package_anywhere\n")
     yield
-    sys.modules.pop("their_team", None)
+    sys.modules.pop("own_team", None)
 
 
 @pytest.mark.usefixtures("theirs")
@@ -170,17 +170,17 @@ class TestPython:
         ("name", "reply"), [("Plain", "actor_0 act 2 True"), ("Async", "async"), ("named", "mine")]
     )
     def test_a_class_or_an_object(self, name, reply):
-        assert asked(make_agent(f"python:their_team:{name}")) == reply
+        assert asked(make_agent(f"python:own_team:{name}")) == reply
 
     @pytest.mark.parametrize(
         ("name", "told"),
         [
-            ("their_team:Plan", "Did you mean 'Plain'"),
+            ("own_team:Plan", "Did you mean 'Plain'"),
             ("no_team:Plain", "'no_team' cannot be imported"),
             ("broken_team:Plain", r"no_such_package_anywhere.*broken_team.py, line 1"),
-            ("their_team:Named", "made without arguments"),
-            ("their_team:Nothing", r"no method act\(observation\)"),
-            ("their_team", "python:module:Class"),
+            ("own_team:Named", "made without arguments"),
+            ("own_team:Nothing", r"no method act\(observation\)"),
+            ("own_team", "python:module:Class"),
         ],
     )
     def test_what_is_no_class_of_theirs(self, name, told):
@@ -189,13 +189,13 @@ class TestPython:
         assert "\n" not in str(error.value)
 
     def test_what_it_raises_names_the_place(self):
-        with pytest.raises(BadValue, match=r"ZeroDivisionError.*their_team.py, line \d+"):
-            asked(make_agent("python:their_team:Fails"))
+        with pytest.raises(BadValue, match=r"ZeroDivisionError.*own_team.py, line \d+"):
+            asked(make_agent("python:own_team:Fails"))
         with pytest.raises(BadValue, match="gave int; a text was expected"):
-            asked(make_agent("python:their_team:Number"))
+            asked(make_agent("python:own_team:Number"))
 
     def test_it_plays(self):
-        records = asyncio.run(evaluate(GAME, {"*": make_agent("python:their_team:Async")}, tasks=3))
+        records = asyncio.run(evaluate(GAME, {"*": make_agent("python:own_team:Async")}, tasks=3))
         assert [record.tokens for record in records] == [12] * 3
 
 
