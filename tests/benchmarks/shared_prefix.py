@@ -27,6 +27,8 @@ def batch_of(prompts: int, candidates: int, prompt: int, reply: int, vocabulary:
         old_logps=torch.zeros(rows, reply),
         advantages=torch.ones(rows),
         weights=torch.full((rows,), 1 / rows),
+        set_tokens=torch.full((rows, 1), float(reply)),
+        set_log_ratios=torch.zeros(rows, 1),
     )
 
 

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # while it lasts asyncio.run refuses to work in this process
 def chromium():
     api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed (the extra dev has it)")
     found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
