@@ -123,9 +123,10 @@ async def play(
         depth += 1
     way = shaping(team.game, state, last.state, settings.guide, settings.lost)
     own = scores(first, value, credit)
-    # under `immediate` credit a proposal is worth the way that it would make
-    after = {a: replace(last.state, world=first.effects[a].world) if credit == "immediate" else last.state for a in own}
-    ways = {a: shaping(team.game, state, after[a], settings.guide, settings.lost) for a in own}
+    ways = dict.fromkeys(own, way)
+    if credit == "immediate":  # a proposal is worth the way that it would make
+        after = {a: replace(last.state, world=first.effects[a].world) for a in own}
+        ways = {a: shaping(team.game, state, after[a], settings.guide, settings.lost) for a in own}
     return Candidate(
         index=int(key[-1]),
         completions=completions,
