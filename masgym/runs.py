@@ -36,7 +36,7 @@ class Run:
     tasks: int
     samples: int  # episodes a task
     seed: int  # of the agents' draws
-    task_hash: str  # of the contents of all tasks, in order
+    task_hash: str  # of the contents of all tasks, in order, and of what they are played with
     sandbox: Backend  # where programs ran
 
 
@@ -152,8 +152,9 @@ def _environment(domain: str) -> str:
 
 
 def task_hash(tasks: Sequence[Task]) -> str:
-    """What tells whether the same tasks were played in the same order: a hash of their contents."""
-    listed = [[task.domain, task.content_hash] for task in tasks]
+    """What tells whether the same tasks were played in the same order: a hash of their contents, and of the material
+    that they are played with (`Task.params`)."""
+    listed = [[task.domain, task.content_hash, *filter(None, [task.params.get("material")])] for task in tasks]
     return hashlib.sha256(json.dumps(listed).encode()).hexdigest()
 
 

@@ -28,7 +28,8 @@ class Task:
     """One problem instance. Its identity is (domain, params, seed, split, index) and never depends on a run's seed."""
 
     domain: str
-    params: Mapping[str, JSON]  # what the generator was asked for, or which file was read
+    params: Mapping[str, JSON]  # what the generator was asked for, or which file was read ("sha256": its hash);
+    # "material", optional: the hash of what it is played with besides its content (search: the passages)
     seed: int  # the collection's seed
     split: Split
     index: int

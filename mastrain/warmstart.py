@@ -161,10 +161,11 @@ def cache_folder() -> Path:
 
 
 def fingerprint(game: Game, model: nn.Module, tokenizer: "PreTrainedTokenizerBase", settings: WarmstartConfig) -> str:
-    """A hash of all that shapes the weights: game, settings, first weights, vocabulary, libraries, machine, our
-    sources."""
+    """A hash of all that shapes the weights: game, its files' contents, settings, first weights, vocabulary, libraries,
+    machine, our sources."""
     shaping = {
         "game": {name: part for name, part in game.spec().items() if name not in _REWARDS},
+        "tasks": dict(getattr(game.domain.tasks, "params", {})),
         "settings": asdict(settings),
         "weights": _digest_of(model.state_dict()),
         "libraries": {name: version(name) for name in ("torch", "trl", "transformers", "tokenizers", "numpy")},

@@ -10,6 +10,7 @@ A passage's `contents` is its title, a newline, its text: the form of Search-R1'
 An index is built once for each spec and shared by all threads.
 """
 
+import hashlib
 import json
 import logging
 import re
@@ -106,6 +107,11 @@ def read_passages(path: str) -> Passages:
     return _FILES.get((path, *_stamp(path)))
 
 
+def sha256_of(path: str) -> str:
+    """Of a file's bytes, in hex. Read once; again when the file has changed. Raises BadFile."""
+    return _DIGESTS.get((path, *_stamp(path)))
+
+
 def jsonl(path: str) -> list[tuple[int, dict[str, Any]]]:
     """(line number, object) of each line that is not blank. Raises BadFile."""
     try:
@@ -145,6 +151,11 @@ def _read(key: tuple[str, int, int]) -> Passages:
     return contents
 
 
+def _digest(key: tuple[str, int, int]) -> str:
+    with open(key[0], "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def _make(key: str) -> Retriever:
     spec = json.loads(key)[0]
     if spec["kind"] == "http":
@@ -156,5 +167,6 @@ def _make(key: str) -> Retriever:
 
 _WORD = re.compile(r"[^\W_]+")
 _FILES = Shared(_read)
+_DIGESTS = Shared(_digest)
 _RETRIEVERS: Shared[str, Retriever] = Shared(_make)
 _CORPORA: dict[str, Callable[[Spec], Passages]] = {"file": lambda spec: read_passages(spec["path"])}

@@ -1,6 +1,7 @@
 """BM25 against its formula, one index for all threads, passages files, and an HTTP retriever against a real server."""
 
 import asyncio
+import hashlib
 import json
 import math
 import socket
@@ -17,7 +18,7 @@ from masgym.errors import BadFile, BadValue, UnknownName
 from masgym.tools import retrieval
 from masgym.tools.driver import default_driver
 from masgym.tools.http_retriever import HttpRetriever, endpoint
-from masgym.tools.retrieval import Bm25, Shared, read_passages, register_corpus, tokens
+from masgym.tools.retrieval import Bm25, Shared, read_passages, register_corpus, sha256_of, tokens
 from masgym.types import ToolCall
 
 PASSAGES = ["red fox\nA red fox ran.", "blue fox\nIt sat.", "red hen\nThe hen sat, and sat, and sat.", "a hen", "owl"]
@@ -158,8 +159,11 @@ class TestPassagesFile:
         path.write_text('\ufeff{"id": "0", "contents": "\\"Owl\\"\\nIt hoots."}\n\n{"contents": "Hen"}\n')
         assert self.search(path, "owl") == ['"Owl"\nIt hoots.']
         assert read_passages(str(path)) is read_passages(str(path))
+        before = sha256_of(str(path))
+        assert sha256_of(str(path)) == before == hashlib.sha256(path.read_bytes()).hexdigest()
         path.write_text('{"contents": "Owl two"}\n{"contents": "x"}')
         assert self.search(path, "owl") == ["Owl two"]
+        assert sha256_of(str(path)) == hashlib.sha256(path.read_bytes()).hexdigest() != before
 
     @pytest.mark.parametrize(
         ("text", "says"),

@@ -11,9 +11,11 @@ import pytest
 import yaml
 from safetensors.torch import load_file
 
+import masgym
 from masgym.errors import BadFile, BadValue
 from mastrain import checkpoint, runlog
 from mastrain.__main__ import compose_run
+from mastrain.assemble import identity_of
 from mastrain.config import parse
 from mastrain.main import main
 
@@ -229,6 +231,18 @@ def test_a_task_file_that_has_changed_since_is_told(tmp_path):
     file.write_text("\n".join([*lines, '{"question": "2*3", "answer": "6"}']))
     with pytest.raises(BadValue, match=r"tasks\.jsonl.*has changed"):
         resume(folder)
+
+
+def test_passages_that_have_changed_since_are_told(tmp_path):
+    """A checkpoint says which ones its questions were asked about."""
+    file, passages = tmp_path / "tasks.jsonl", tmp_path / "passages.jsonl"
+    file.write_text('{"question": "Who lives in the mill?", "golden_answers": ["Ana"]}')
+    passages.write_text('{"contents": "Ana\\nAna lives in the mill."}')
+    game = masgym.game("search", tasks=str(file), corpus=str(passages))
+    before = identity_of(game, {}, {})
+    assert identity_of(game, {}, {}) == before
+    passages.write_text('{"contents": "Ana\\nAna lives in the old mill."}')
+    assert identity_of(game, {}, {})["tasks"] != before["tasks"]
 
 
 @pytest.mark.parametrize("broken", ["nothing", "config"])

@@ -157,6 +157,16 @@ def test_the_fingerprint_is_of_all_that_shapes_the_weights(monkeypatch):
     assert len({usual, *others}) == len(others) + 1
 
 
+def test_the_fingerprint_is_of_what_task_files_hold(tmp_path):
+    file = tmp_path / "tasks.jsonl"
+    file.write_text('{"question": "2+1", "answer": "3"}')
+    game = masgym.game("math", tasks=str(file))
+    usual = print_of(game, tiny(), SETTINGS)
+    assert print_of(masgym.game("math", tasks=str(file)), tiny(), SETTINGS) == usual
+    file.write_text('{"question": "2+2", "answer": "4"}')
+    assert print_of(game, tiny(), SETTINGS) != usual
+
+
 def test_the_fingerprint_reads_every_source(monkeypatch, tmp_path):
     usual, files = print_of(GAME, tiny(), SETTINGS), warmstart.sources()
     named = {"masgym/domains/sokoban/domain.py", "masgym/domains/code/domain.py", "masgym/game.py", "mastrain/nano.py"}

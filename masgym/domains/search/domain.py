@@ -18,7 +18,7 @@ from masgym.errors import BadValue, UnknownName
 from masgym.tags import Malformed
 from masgym.tasks import Procedural, TaskSource
 from masgym.tools.http_retriever import endpoint
-from masgym.tools.retrieval import Spec, read_passages
+from masgym.tools.retrieval import Spec, read_passages, sha256_of
 from masgym.types import JSON, Effect, Slot, Style, Task, ToolCall, ToolResult, value
 
 GENERATED = "generated"
@@ -99,7 +99,8 @@ class Search:
     @property
     def tasks(self) -> TaskSource:
         if self.file is not None:
-            return files.load(self.file)
+            searched = self.corpus_spec
+            return files.load(self.file, sha256_of(searched["path"]) if searched["kind"] == "file" else "")
         asked: dict[str, JSON] = {name: getattr(self, name) for name in ("hops", "entities", "terse", "top_k")}
         return Procedural(
             domain=self.name, params=asked, generate=partial(draw, seed=self.seed, **asked), seed=self.seed

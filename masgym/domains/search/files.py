@@ -22,17 +22,21 @@ from masgym.tools.retrieval import Shared, jsonl
 from masgym.types import JSON
 
 
-def load(file: str) -> Listed:
-    """The questions of `file`. Raises BadFile, which names file, line and field."""
-    return _LISTED.get((file, sha256(bytes_of(file, "questions file")).hexdigest()))
+def load(file: str, material: str = "") -> Listed:
+    """The questions of `file`, asked about passages of the hash `material` ("": none that can be hashed).
+
+    Raises BadFile, which names file, line and field.
+    """
+    return _LISTED.get((file, sha256(bytes_of(file, "questions file")).hexdigest(), material))
 
 
-def _read(key: tuple[str, str]) -> Listed:
-    file, digest = key
+def _read(key: tuple[str, str, str]) -> Listed:
+    file, digest, material = key
     found = [instance_of({"id": number, **row}, f"{file}, line {number}") for number, row in jsonl(file)]
     if not found:
         raise BadFile(f"{file} holds no question; one JSON object on each line was expected.")
-    return Listed("search", {"file": Path(file).name, "sha256": digest}, found)
+    searched = {"material": material} if material else {}
+    return Listed("search", {"file": Path(file).name, "sha256": digest, **searched}, found)
 
 
 def instance_of(row: Mapping[str, JSON], where: str) -> Instance:

@@ -12,6 +12,7 @@ from gymnasium.utils.env_checker import check_env
 from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test, seed_test
 
 import masgym
+from masgym.cli import main
 from masgym.domains.search import LEVELS, Search
 from masgym.domains.search.grammar import mentions, parse
 from masgym.game import Game
@@ -354,6 +355,23 @@ class TestImported:
         *_, (_, _, done) = play(game, only_task(game))
         assert done.state.success
         check_game(game, tasks=1, beam=4, replies=[*REPLIES, "<search>mill</search>"])
+
+    def test_a_run_does_not_go_on_over_passages_that_have_changed(self, questions, tmp_path, capsys):
+        """They are no task's content, but make the same question another task."""
+        passages, (first, second) = tmp_path / "passages.jsonl", (str(tmp_path / name) for name in ("one", "two"))
+        passages.write_text('{"contents": "Ana\\nAna lives in the mill."}\n{"contents": "Bo\\nBo has a mill."}\n')
+        game = masgym.game("search", "solo", file=questions, corpus=str(passages))
+        before = only_task(game)
+        options = ["--task-file", questions, "--set", f"corpus={passages}", "--split", before.split, "--out"]
+        words = ["eval", "search", "--workflow", "solo", "--agent", "oracle", *options]
+        assert main([*words, first]) == 0
+        assert main([*words, first, "--resume"]) == 0
+        passages.write_text('{"contents": "Ana\\nAna lives in the mill."}\n{"contents": "Bo\\nBo has a boat."}\n')
+        assert main([*words, first, "--resume"]) == 2
+        assert "another run: task_hash differ" in capsys.readouterr().err
+        assert main([*words, second]) == 0
+        assert main(["compare", first, second]) == 2
+        assert only_task(game).content == before.content
 
     def test_on_the_generated_corpus(self, tmp_path):
         task = Search(hops=2).tasks.get("test", 0)
