@@ -98,5 +98,5 @@ def model_spec(config: RunConfig) -> ModelSpec:
         dtype=model.dtype,
         gguf_file=model.gguf_file or "",
         nano=Nano(hidden=model.hidden, layers=model.layers, heads=model.heads, pairs=config.env.compact_pairs),
-        seed=config.seed,
+        seed=model.warmstart.seed,
     )

@@ -99,7 +99,7 @@ class WarmstartConfig:
     batch: int
     lr: float
     corrupt: float  # share of demonstrations in which an adviser's proposal is corrupted
-    seed: int
+    seed: int  # of first weights and demonstrations: runs with other seeds start from the same model
     threads: int  # of torch, while it lasts: nothing else runs then
 
 
@@ -201,7 +201,7 @@ class TrainConfig:
 class RunConfig:
     """One run."""
 
-    seed: int
+    seed: int  # of training tasks and of all that is sampled
     run_dir: str
     resume: str | None
     torch_threads: int

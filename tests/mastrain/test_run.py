@@ -15,7 +15,7 @@ import masgym
 from masgym.errors import BadFile, BadValue
 from mastrain import checkpoint, runlog
 from mastrain.__main__ import compose_run
-from mastrain.assemble import identity_of
+from mastrain.assemble import assemble, identity_of
 from mastrain.config import parse
 from mastrain.main import main
 
@@ -36,6 +36,16 @@ TINY = [
 @pytest.fixture(autouse=True, scope="module")
 def _cache(tmp_path_factory):
     os.environ["MASGYM_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+
+
+def test_runs_with_other_seeds_start_from_the_same_model(tmp_path):
+    def weights(*overrides):
+        run = assemble(parse(compose_run([*TINY, f"run_dir={tmp_path}", *overrides])), tmp_path, lambda line: None)
+        return run.models["actor"].state_dict()
+
+    first, second, third = weights("seed=0"), weights("seed=5"), weights("model.warmstart.seed=5")
+    assert all(first[name].equal(second[name]) for name in first)
+    assert not all(first[name].equal(third[name]) for name in first)
 
 
 def start(folder, *overrides):
