@@ -1,28 +1,22 @@
-"""The process in which reasoning-gym makes its items and scores answers; it imports nothing of masgym.
+"""How reasoning-gym makes its items and scores answers, in a process of `masgym/tools/worker_main.py`. It imports
+nothing of masgym. The questions:
 
-One JSON object a line: first out {"outcome": "ready", ...}; then a question in, {"outcome", "value"} out:
 {"do": "names"} -> the data sets; {"do": "version"};
 {"do": "check", "dataset", "config"} -> "" or why there is no such data set;
 {"do": "item", "dataset", "config", "item"} -> {"question", "answer"}, or None: this number gives no item;
 {"do": "score", ..., "answer"} -> a number in [0, 1]; what makes the scorer raise is worth 0.
 
 Some scorers evaluate what a model wrote as Python, by `eval` or by sympy's parser, which evaluates too. Here the former
-reads literals only, and the latter only arithmetic. A profiling timer, whose default action is to end the process,
-bounds the CPU time of each question.
-
-Run by its path with the limits as arguments (CPU seconds, bytes of memory).
+reads literals only, and the latter only arithmetic.
 """
 
 import ast
 import importlib
 import json
-import logging
 import math
 import os
 import re
-import resource
 import signal
-import sys
 from functools import lru_cache
 from importlib.metadata import version
 from typing import Any
@@ -60,7 +54,8 @@ _guard()
 from reasoning_gym.factory import DATASETS, create_dataset  # noqa: E402  # pyright: ignore[reportMissingImports]
 
 
-def _guard_scorers() -> None:
+def prepare() -> None:
+    """The scorers' own `eval` reads literals."""
     for name in EVALUATING:
         module: Any = importlib.import_module(DATASETS[name][0].__module__)
         module.eval = ast.literal_eval
@@ -123,31 +118,3 @@ def answered(asked: dict[str, Any]) -> Any:
     made, found = entry(name, config, asked["item"])
     signal.setitimer(signal.ITIMER_PROF, SCORE_CPU)
     return score(made, found, asked["answer"])
-
-
-def _reply(line: str, cpu: float) -> dict[str, Any]:
-    signal.setitimer(signal.ITIMER_PROF, cpu)
-    try:
-        return {"outcome": "ok", "value": answered(json.loads(line))}
-    except Exception:  # MemoryError and RecursionError included
-        return {"outcome": "error", "value": None}
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-
-
-def main(cpu: float, memory: int) -> None:
-    """Answers until its input ends, which it does when the parent is gone."""
-    logging.disable()
-    out = os.fdopen(os.dup(1), "w")
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # a stray print must not look like an answer
-    if sys.platform == "linux":
-        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    _guard_scorers()
-    print(json.dumps({"outcome": "ready"}), file=out, flush=True)
-    os.dup2(1, 2)  # nobody reads warnings
-    for line in sys.stdin:
-        print(json.dumps(_reply(line, cpu)), file=out, flush=True)
-
-
-if __name__ == "__main__":
-    main(float(sys.argv[1]), int(sys.argv[2]))

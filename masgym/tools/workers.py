@@ -1,7 +1,7 @@
 """A pool of processes that answer questions in JSON lines, for libraries that may hang or crash: killing helps.
 
-A worker is a script, run by its path with the limits as arguments (seconds of CPU time a question, bytes of memory).
-It writes a line when it is ready, then for each line that it reads one with the fields of a ToolResult.
+A worker is `worker_main.py` with the path of a script that knows the answers. It writes a line when it is ready, then
+for each line that it reads one with the fields of a ToolResult.
 """
 
 import json
@@ -17,6 +17,7 @@ from typing import IO, cast
 from masgym.errors import BadValue
 from masgym.types import JSON, ToolResult
 
+_MAIN = Path(__file__).with_name("worker_main.py")
 _START_S = 600.0  # wall seconds that a library may take to be imported on a busy machine
 _TIMEOUT = ToolResult(outcome="timeout", value=None)
 _ERROR = ToolResult(outcome="error", value=None)
@@ -25,10 +26,10 @@ _ERROR = ToolResult(outcome="error", value=None)
 class Workers:
     """Processes started when first needed, reused, and replaced when a question ends one.
 
-    May be called from several threads; `workers` questions run at once. Outcomes: what the script says, "timeout" (more
-    than `cpu` seconds of CPU time, or `wall` seconds), "error" (it crashed, or ran out of `memory` bytes). Limits are
-    in CPU time, so that a busy machine changes no result; `wall` is for a stuck process. `wanted` ends the message of
-    the BadValue that is raised when a process does not come up: "Is math-verify installed?".
+    May be called from several threads; `workers` questions run at once. Outcomes: "ok", "timeout" (more than `cpu`
+    seconds of CPU time, or `wall` seconds), "error" (the script raised or crashed, or ran out of `memory` bytes).
+    Limits are in CPU time, so that a busy machine changes no result; `wall` is for a stuck process. `wanted` ends the
+    message of the BadValue that is raised when a process does not come up: "Is math-verify installed?".
     """
 
     def __init__(self, script: Path, wanted: str, *, workers: int, cpu: float, wall: float, memory: int) -> None:
@@ -65,7 +66,7 @@ class _Worker:
     def __init__(self, script: Path, wanted: str, limits: tuple[str, ...]) -> None:
         self._owner = os.getpid()
         self._process = subprocess.Popen(
-            [sys.executable, "-P", str(script), *limits],  # -P: nothing is imported from the script's own folder
+            [sys.executable, "-P", str(_MAIN), str(script), *limits],  # -P: nothing is imported from its own folder
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

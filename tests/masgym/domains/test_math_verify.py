@@ -165,6 +165,24 @@ def test_a_missing_library_is_named(monkeypatch, tmp_path):
             ask(tool, "7", "7")
 
 
+def test_any_script_can_be_a_worker(tmp_path):
+    """What it prints or raises is no answer; what ends it costs one question."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import os\nprint('{}')\nready = []\n"
+        "def prepare():\n    print('{}')\n    ready.append(1)\n"
+        "def answered(asked):\n    print('{}')\n"
+        "    if asked == 'exit':\n        os._exit(3)\n"
+        "    while asked == 'spin':\n        pass\n"
+        "    return int(asked) if asked == 'raise' else [asked, ready]\n"
+    )
+    made = pool.Workers(script, "?", workers=1, cpu=0.2, wall=30.0, memory=1 << 30)
+    outcomes = [made.ask(asked).outcome for asked in ("x", "raise", "x", "exit", "x", "spin", "x")]
+    assert outcomes == ["ok", "error", "ok", "error", "ok", "timeout", "ok"]
+    assert made.ask({"a": None}).value == [{"a": None}, [1]]
+    made.close()
+
+
 @pytest.mark.parametrize("arguments", [{}, {"expected": "7"}, {"expected": "7", "answer": 7}])
 def test_wrong_arguments(tool, arguments):
     with pytest.raises(BadValue, match="two texts"):
