@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 
 from masgym.game import role_of
+from masgym.report import Report
 from mastrain.types import Candidate, Episode, Event, Group
 
 
@@ -19,6 +20,8 @@ def of_episodes(episodes: Sequence[Episode]) -> dict[str, float]:
         "sample/candidates": len(candidates),
         "sample/tokens": sum(len(x.ids) for _, c in candidates for x in c.completions.values()),
         "sample/playout_tokens": sum(c.playout_tokens for _, c in candidates),
+        "sample/calls": sum(len(c.completions) for _, c in candidates),  # C_call and C_tool, playouts not counted
+        "sample/tool_calls": sum(_tool_calls(c) for _, c in candidates),
     }
     lost = [one for event in events for one in event.lost] + [one for e in episodes for one in e.lost]
     out |= {f"sets/K{size}/candidates": n for size, n in sorted(Counter(len(e.members) for e, _ in candidates).items())}
@@ -42,7 +45,19 @@ def of_groups(groups: Sequence[Group]) -> dict[str, float]:
     return {
         "groups/count": len(groups),
         "groups/zero_variance": fmean(every) if every else 0.0,
+        "groups/singleton": fmean(len(group.actions) == 1 for group in groups) if groups else 0.0,  # nothing to compare
         **{f"groups/zero_variance/{role}": fmean(flats) for role, flats in by_role.items()},
+    }
+
+
+def of_report(report: Report) -> dict[str, float]:
+    """What validation tasks came to; costs are means over episodes."""
+    cost = {"tokens": report.cost.C_tok, "calls": report.cost.C_call, "tool_calls": report.cost.C_tool}
+    return {
+        "validation/success": report.success.mean,
+        "validation/returns": report.returns,
+        "validation/malformed": report.malformed_rate,
+        **{f"validation/{name}": total / report.episodes for name, total in cost.items()},
     }
 
 
@@ -58,6 +73,10 @@ def average(rows: Iterable[Mapping[str, float]]) -> dict[str, float]:
         for name, number in row.items():
             found.setdefault(name, []).append(number)
     return {name: fmean(numbers) for name, numbers in found.items()}
+
+
+def _tool_calls(candidate: Candidate) -> int:
+    return sum(map(len, candidate.transition.state.log[-1][1].values()))
 
 
 def _of_roles(candidates: Sequence[tuple[Event, Candidate]]) -> dict[str, float]:

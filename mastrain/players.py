@@ -18,8 +18,10 @@ class EnginePlayer:
     policies: Mapping[str, str]  # role -> policy
     encode: Callable[[str, Observation], Prompt]
     sampling: Sampling
+    watch: Callable[[Request], None] = lambda request: None  # told of every request
 
     async def act(self, request: Request) -> Reply:
+        self.watch(request)
         policy = self.policies[role_of(request.observation.agent)]
         prompt = self.encode(policy, request.observation)
         wanted = EngineRequest(policy=policy, prompt=prompt, n=1, key=request.key, sampling=self.sampling)
