@@ -15,6 +15,7 @@ from mastrain.config import RunConfig, update_settings
 from mastrain.engines.base import Engine
 from mastrain.engines.transformers import TransformersEngine
 from mastrain.games import make_game
+from mastrain.inherit import inherit, source_of
 from mastrain.models import ModelSpec, load_model
 from mastrain.nano import Nano
 from mastrain.policies import policy_map, roles_of
@@ -42,15 +43,19 @@ class Run:
 
 
 def assemble(config: RunConfig, folder: Path, say: Callable[[str], None], fresh: bool = True) -> Run:
-    """Build all parts. `fresh`: models get their supervised start; else a checkpoint will fill them."""
+    """Build all parts. `fresh`: models begin with `policies.init_from` or the supervised start; else a checkpoint will
+    fill them."""
     game, algorithm = make_game(config), algorithms.make(config.algo)
     policies = policy_map(config.policies, game.roles)
+    sources = {p: source_of(given, p) for p, given in (config.policies.init_from or {}).items()} if fresh else {}
     loaded = {policy: load_model(model_spec(config)) for policy in roles_of(policies)}
     models: dict[str, Any] = {policy: model for policy, (model, _) in loaded.items()}
     tokenizers = {policy: tokenizer for policy, (_, tokenizer) in loaded.items()}
+    inherit(sources, models, tokenizers, config.model.dtype)
     if fresh and config.model.kind == "nano":
         torch.set_num_threads(config.model.warmstart.threads)
-        warm_start(game, models, tokenizers, config.model.warmstart, say, config.sandbox)
+        untaught = {policy: model for policy, model in models.items() if policy not in sources}
+        warm_start(game, untaught, tokenizers, config.model.warmstart, say, config.sandbox)
         torch.set_num_threads(config.torch_threads)
     engine = TransformersEngine(models, tokenizers, workers=config.engine.workers, max_tokens=config.engine.max_tokens)
     updaters = {p: Updater(models[p], tokenizers[p], update_settings(config), folder / "checkpoints") for p in models}

@@ -23,7 +23,7 @@ from masgym.errors import BadFile, BadValue
 from masgym.types import JSON, value
 
 FORMAT = 3
-_MANIFEST = "manifest.json"
+MANIFEST = "manifest.json"
 _NAME = re.compile(r"step_(\d{6,})", re.ASCII)
 
 
@@ -61,7 +61,7 @@ def save(folder: Path, manifest: Manifest, parts: Mapping[str, tuple[Any, Any, M
 
 def all_of(folder: Path) -> list[Path]:
     """Whole checkpoints, oldest first."""
-    found = [path for path in folder.glob("step_*") if _NAME.fullmatch(path.name) and (path / _MANIFEST).is_file()]
+    found = [path for path in folder.glob("step_*") if _NAME.fullmatch(path.name) and (path / MANIFEST).is_file()]
     return sorted(found, key=_step_of)
 
 
@@ -79,12 +79,19 @@ def latest(folder: Path) -> Path:
 def read(path: Path, identity: Mapping[str, JSON]) -> Manifest:
     """The manifest, checked against the files and what the run is. Raises BadFile for a damaged checkpoint, BadValue
     for one of another game or model."""
+    found = manifest_of(path)
+    _check_identity(path, found.identity, json.loads(json.dumps(identity)))
+    return found
+
+
+def manifest_of(path: Path) -> Manifest:
+    """The manifest of any run's checkpoint, checked against the files. Raises BadFile for a damaged one."""
     try:
-        data = json.loads((path / _MANIFEST).read_text())
+        data = json.loads((path / MANIFEST).read_text())
     except (OSError, ValueError, RecursionError) as error:
-        raise _damaged(path, f"{_MANIFEST} cannot be read ({error})") from error
+        raise _damaged(path, f"{MANIFEST} cannot be read ({error})") from error
     if not isinstance(data, dict):
-        raise _damaged(path, f"{_MANIFEST} holds a {type(data).__name__}; a mapping was expected")
+        raise _damaged(path, f"{MANIFEST} holds a {type(data).__name__}; a mapping was expected")
     fields = cast(dict[str, Any], data)
     if fields.get("format") != FORMAT:
         raise BadFile(
@@ -92,11 +99,10 @@ def read(path: Path, identity: Mapping[str, JSON]) -> Manifest:
         )
     step, theirs, digests = fields.get("step"), fields.get("identity"), fields.get("files")
     if type(step) is not int or path.name != f"step_{step:06d}":
-        raise _damaged(path, f"{_MANIFEST} says that it is of step {step!r}")
+        raise _damaged(path, f"{MANIFEST} says that it is of step {step!r}")
     if not isinstance(theirs, dict) or not isinstance(digests, dict):
-        raise _damaged(path, f"{_MANIFEST} has no mapping in `identity` or `files`")
+        raise _damaged(path, f"{MANIFEST} has no mapping in `identity` or `files`")
     _check_files(path, cast(dict[str, JSON], digests))
-    _check_identity(path, cast(dict[str, JSON], theirs), json.loads(json.dumps(identity)))
     return Manifest(step=step, identity=cast(dict[str, JSON], theirs))
 
 
@@ -133,7 +139,7 @@ def _write(making: Path, manifest: Manifest, parts: Mapping[str, tuple[Any, Any,
         torch.save(dict(state), making / f"{policy}.updater.pt")
     files = {path.relative_to(making).as_posix(): _sha256(path) for path in sorted(making.rglob("*")) if path.is_file()}
     text = {"format": FORMAT, "step": manifest.step, "identity": manifest.identity, "files": files}
-    (making / _MANIFEST).write_text(json.dumps(text, indent=2))
+    (making / MANIFEST).write_text(json.dumps(text, indent=2))
 
 
 def _check_files(path: Path, digests: Mapping[str, JSON]) -> None:

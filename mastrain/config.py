@@ -1,7 +1,7 @@
 """The run's schema: Hydra's composed config -> one frozen value, checked once, before time is spent."""
 
 import types as python_types
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
@@ -125,6 +125,8 @@ class PoliciesConfig:
 
     kind: Literal["shared", "per_role", "map"]
     map: Mapping[str, str] | None  # for `map`: roles to policies' names of your choice
+    frozen: Sequence[str] = ()  # policies that sample and are not updated
+    init_from: Mapping[str, str] | None = None  # policy -> RUN, RUN:POLICY, a checkpoint or a folder of save_pretrained
 
 
 @value
@@ -326,6 +328,10 @@ def _value(kind: Any, given: Any, at: str) -> Any:
         return given
     if get_origin(kind) in (Union, python_types.UnionType):
         return None if given is None else _value(next(o for o in options if o is not type(None)), given, at)
+    if get_origin(kind) is Sequence:
+        if not isinstance(given, Sequence) or isinstance(given, str):
+            raise BadValue(f"{at} is {given!r}; a list was expected.")
+        return tuple(_value(options[0], inner, f"{at}[{i}]") for i, inner in enumerate(cast(Sequence[Any], given)))
     if get_origin(kind) is not None:  # Mapping[str, ...]
         if not isinstance(given, Mapping):
             raise BadValue(f"{at} is {given!r}; a mapping was expected.")

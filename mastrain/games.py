@@ -8,13 +8,13 @@ from masgym.game import Game
 from masgym.registry import make_workflow
 from masgym.types import Split
 from mastrain.config import RunConfig
-from mastrain.policies import policy_map
+from mastrain.policies import check_policies, policy_map
 
 
 def check_names(config: RunConfig) -> None:
     """Raises UnknownName and BadValue for an env, workflow, option or role that does not exist."""
     game = make_game(config)
-    policy_map(config.policies, game.roles)
+    check_policies(config.policies, policy_map(config.policies, game.roles))
     for split in ("train", "test", *(["validation"] if config.train.validate_every else [])):
         if game.domain.tasks.size(cast(Split, split)) == 0:
             raise BadValue(f"the tasks given hold none of split {split!r}, which this run needs; give more tasks.")

@@ -26,6 +26,19 @@ def policy_map(config: PoliciesConfig, roles: Sequence[str]) -> dict[str, str]:
     return {role: chosen[role] for role in roles}
 
 
+def check_policies(config: PoliciesConfig, policies: Mapping[str, str]) -> None:
+    """What `frozen` and `init_from` name must be there. Raises UnknownName, and BadValue where nothing would train."""
+    known = set(policies.values())
+    for name, given in (("frozen", config.frozen), ("init_from", config.init_from or {})):
+        for policy in given:
+            if policy not in known:
+                raise UnknownName(f"policy in policies.{name}", policy, known)
+    if known <= set(config.frozen):
+        raise BadValue(
+            f"policies.frozen holds all policies, {sorted(known)}; for a run without training use algo=warm."
+        )
+
+
 def roles_of(policies: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
     """policy -> its roles."""
     return {p: tuple(r for r, q in policies.items() if q == p) for p in dict.fromkeys(policies.values())}
