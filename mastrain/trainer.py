@@ -18,19 +18,20 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from time import perf_counter
 
+from masgym.agents.base import Request
 from masgym.episodes import EpisodeRecord
 from masgym.errors import BadValue
 from masgym.evaluate import evaluate
 from masgym.game import role_of
 from masgym.report import Report, summarise
 from masgym.types import Split, Task
-from mastrain import checkpoint, rollouts_log
+from mastrain import checkpoint, rollouts_log, visits
 from mastrain.algorithms import groups_of, rows_of, split
 from mastrain.assemble import Run
 from mastrain.batch import pad
 from mastrain.engines.base import run as run_loop
 from mastrain.learning import Policies, update
-from mastrain.measure import average, of_episodes, of_groups, sampled_tokens
+from mastrain.measure import average, of_episodes, of_groups, of_report, sampled_tokens
 from mastrain.players import EnginePlayer
 from mastrain.runlog import SPENT, RunLog
 from mastrain.types import Episode, Group, Row
@@ -57,8 +58,7 @@ def train(
             spent += sampled_tokens(metrics)
             metrics[SPENT] = spent
             if settings.validate_every and step % settings.validate_every == 0:
-                reports = evaluate_run(run, settings.validate_tasks, "validation", greedy=(False,))
-                metrics["validation/success"] = reports["sampled"].success.mean
+                metrics |= validate(run)
             log.metrics(step, metrics)
             on_step(step, metrics)
             done = step
@@ -86,7 +86,8 @@ def train_step(run: Run, log: RunLog, step: int, pool: ThreadPoolExecutor) -> di
         raise BadValue(f"step {step} sampled nothing to learn from: every episode failed ({', '.join(failures)}).")
     if (every := run.config.log_rollouts_every) and (step - 1) % every == 0:
         log.rollouts(rollouts_log.rows(step, groups, run.algorithm.advantage, run.game))
-    metrics = of_episodes(episodes) | of_groups(groups) | learn(run, groups, step, pool)
+    metrics = of_episodes(episodes) | of_groups(groups) | visits.of_training(run.game, episodes)
+    metrics |= learn(run, groups, step, pool)
     sync(run, groups)
     log.timings(step, {"sample": sampled - started, "learn": perf_counter() - sampled})
     return metrics
@@ -155,19 +156,30 @@ def sync(run: Run, groups: Sequence[Group]) -> None:
             )
 
 
+def validate(run: Run) -> dict[str, float]:
+    """What the policies are worth alone on validation tasks, and in which states they speak there."""
+    asked = list[Request]()
+    tasks = run.config.train.validate_tasks
+    report = evaluate_run(run, tasks, "validation", greedy=(False,), watch=asked.append)["sampled"]
+    return of_report(report) | visits.of_validation(run.game, asked, report.episodes)
+
+
 def evaluate_run(
     run: Run,
     tasks: int,
     split: Split = "test",
     greedy: Sequence[bool] = (False, True),
     attempts: int = 1,
+    watch: Callable[[Request], None] = lambda request: None,
 ) -> dict[str, Report]:
     """ "sampled" (temperature 1) and "greedy" reports on held-out tasks: one candidate a turn, no search. Of several
     attempts at a task the best counts."""
     reports: dict[str, Report] = {}
     for is_greedy in greedy:
         sampling = replace(run.team.sampling, temperature=1.0, greedy=is_greedy)
-        player = EnginePlayer(engine=run.engine, policies=run.policies, encode=run.team.encode, sampling=sampling)
+        player = EnginePlayer(
+            engine=run.engine, policies=run.policies, encode=run.team.encode, sampling=sampling, watch=watch
+        )
         key = (run.config.seed, "evaluate", split)
         played = evaluate(
             run.game, {"*": player}, tasks=tasks, split=split, samples=attempts, key=key, run=run.team.run_calls
