@@ -13,6 +13,7 @@ from masgym.rng import Key
 from masgym.tools.driver import RunCalls, default_driver
 from masgym.types import Split, Task
 
+MOST_EPISODES = 10**7  # of one evaluation: their records are in memory
 Done: TypeAlias = Callable[[EpisodeRecord, Sequence[EventTrace]], None]
 
 
@@ -54,6 +55,7 @@ async def evaluate(
     check_game(game)
     check_count("samples", samples, 1)
     played = count_of(game, tasks, split)
+    check_size(played, samples)
     jobs = [(index, sample) for index in range(played) for sample in range(samples)]
 
     def task(index: int) -> Task:
@@ -102,12 +104,22 @@ def count_of(game: Game, tasks: int, split: Split) -> int:
     """How many tasks are played where `tasks` are asked for. Raises BadValue, UnknownName."""
     check_count("tasks", tasks, 0)
     size = game.domain.tasks.size(split)
-    return tasks if size is None else min(tasks, size)
+    count = tasks if size is None else min(tasks, size)
+    check_size(count, 1)
+    return count
 
 
 def check_game(game: Any) -> None:
     if not isinstance(game, Game):
         raise BadValue(f"game is {game!r}; a Game was expected, such as masgym.game('sokoban', 'pair').")
+
+
+def check_size(tasks: int, samples: int) -> None:
+    """Raises BadValue for more episodes than are kept."""
+    if tasks * samples > MOST_EPISODES:
+        raise BadValue(
+            f"{tasks} tasks with {samples} samples each are too many: at most {MOST_EPISODES:g} episodes are played."
+        )
 
 
 def check_count(name: str, given: Any, least: int) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from masgym.agents.base import Agent
 from masgym.episodes import EpisodeRecord, EventTrace, record_of, row_of
 from masgym.errors import BadFile, BadValue
-from masgym.evaluate import assign, play_jobs
+from masgym.evaluate import assign, check_count, check_size, play_jobs
 from masgym.files import append_line, drop_torn_line, locked, read_lines, write_whole
 from masgym.runs import Plan, Run, RunReport, differing, report_json, report_on, run_from_json, run_json
 from masgym.tables import csv_text, markdown, title_of
@@ -44,14 +44,18 @@ async def play_run(
     `on_start` gets the episodes that were there already, and how many there are in all. Raises BadValue for a folder
     that holds another run, or one that was not to be resumed, and what an agent raises; what was over by then is kept.
     """
+    check_count("workers", workers, 1)
+    check_size(len(plan.tasks), plan.run.samples)
     team, place = assign(plan.game, agents), None if folder is None else Path(folder)
     with nullcontext() if place is None else locked(place):
         found = [] if place is None else _begin(plan, place, resume)
         on_start(found, len(plan.tasks) * plan.run.samples)
 
         def done(record: EpisodeRecord, events: Sequence[EventTrace]) -> None:
+            row = row_of(record, events)
+            record_of(row, "an episode that was played")  # what is kept can be read again
             if place is not None:
-                append_line(place / EPISODES, row_of(record, events))
+                append_line(place / EPISODES, row)
             on_episode(record)
 
         there = {(record.index, record.sample) for record in found}

@@ -11,9 +11,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from functools import reduce
-from math import inf
 from operator import or_
-from sys import float_info
 from typing import Any, Protocol
 
 from masgym.errors import BadValue, UnknownName
@@ -153,6 +151,8 @@ class Workflow(Protocol):
         ...
 
 
+MOST_TURNS = 10**6  # as many as a domain knows
+MOST_REWARD = 1e6  # of a weight, or of a cost in reward units: any return stays far below what a record may hold
 _WORKFLOWS_OWN: tuple[Slot, ...] = ("judge", "route")  # the slots that workflows implement
 
 
@@ -178,14 +178,12 @@ class Game:
         for name, part in (("domain", self.domain), ("workflow", self.workflow)):
             if not is_dataclass(part) or isinstance(part, type):
                 raise BadValue(f"{name} is {part!r}; an instance of a frozen dataclass was expected (masgym.game).")
-        _check(self, "T", int, 1, inf)
-        for name in ("alpha", "malformed"):
-            _check(self, name, int | float, -float_info.max, float_info.max)
+        _check(self, "T", int, 1, MOST_TURNS)
+        _check(self, "alpha", int | float, 0, MOST_REWARD)
+        _check(self, "malformed", int | float, -MOST_REWARD, 0)  # a cost
         _check(self, "outcome_only", bool, False, True)
         if self.style not in ("full", "compact"):
             raise UnknownName("style", self.style, ("full", "compact"))
-        if self.malformed > 0:
-            raise BadValue(f"malformed is {self.malformed}; it is the cost of a malformed reply and at most 0.")
 
     @property
     def name(self) -> str:
@@ -222,7 +220,7 @@ class Game:
             lines = [slot, board, *(f"{e.slot}:{'!' if e.effect.malformed else e.effect.brief}" for e in memory)]
             messages = (Message(role="user", content="\n".join(lines)),)
         else:
-            lines = [f"Turn {min(state.turn + 1, self.T)} of at most {self.T}.", board]
+            lines = [self._clock(state), board]
             lines += [self._memory_line(entry, agent) for entry in memory]
             messages = (
                 Message(role="system", content=self._brief(agent)),
@@ -322,6 +320,12 @@ class Game:
         told = self.domain.brief("draft")
         return f"What the {self.domain.titles['draft']} is told:\n---\n{told}\n---\n\n{place}"
 
+    def _clock(self, state: State) -> str:
+        if state.ended:
+            return f"The game is over, after {state.turn} of at most {self.T} turns."
+        last = " It is the last one." if state.turn + 1 == self.T else ""
+        return f"Turn {state.turn + 1} of at most {self.T}.{last}"
+
     def _memory_line(self, entry: Entry, agent: str) -> str:
         title = self.domain.titles.get(entry.slot, entry.slot)
         who = "Your last reply" if entry.agent == agent else f"The {title} ({entry.agent})"
@@ -357,9 +361,9 @@ def _check(game: Game, name: str, kind: Any, least: float, most: float) -> None:
     """Raises BadValue for a field of another kind or range; nan is in none."""
     given: Any = getattr(game, name)
     if not isinstance(given, kind) or (isinstance(given, bool) and kind is not bool) or not least <= given <= most:
-        wanted = "True or False" if kind is bool else f"a number, finite{' and whole' if kind is int else ''}"
-        at_least = f", at least {least}" if kind is int else ""
-        raise BadValue(f"{name} is {given!r}; {wanted}{at_least} was expected.")
+        number = f"a {'whole ' if kind is int else ''}number from {least:g} to {most:g}"
+        told = "too large" if isinstance(given, int) and abs(given) > 1e100 else repr(given)  # Python shows no such one
+        raise BadValue(f"{name} is {told}; {'True or False' if kind is bool else number} was expected.")
 
 
 def _world_after(state: State, commit: Effect | None, effects: Mapping[str, Effect]) -> World:

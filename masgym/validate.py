@@ -18,7 +18,7 @@ from masgym.agents.random import RandomAgent
 from masgym.episodes import EpisodeRecord, plain
 from masgym.errors import NoSandbox
 from masgym.estimates import paired_difference
-from masgym.evaluate import check_count, check_game, evaluate
+from masgym.evaluate import check_count, check_game, check_size, evaluate
 from masgym.game import Game
 from masgym.report import Report, summarise
 from masgym.rng import keyed
@@ -101,6 +101,7 @@ async def validate(game: Game, *, tasks: int = 20) -> Validation:
     """
     check_game(game)
     check_count("tasks", tasks, 1)
+    check_size(tasks, 1)
     players: Mapping[str, Agent] = {"oracle": OracleAgent(), "random": RandomAgent(), **CANARIES}
     played: dict[str, Played | str] = {}
     for name, agent in players.items():

@@ -15,6 +15,7 @@ from itertools import combinations
 from typing import Any
 
 from masgym.errors import BadValue
+from masgym.game import MOST_REWARD
 from masgym.rng import keyed
 from masgym.tags import Malformed, inside
 from masgym.types import Effect, Entry, Slot, State, value
@@ -33,8 +34,8 @@ class Routed(Team):
         """Raises BadValue for a team or a cost that cannot be."""
         Team.__post_init__(self)
         cost: Any = self.route_cost
-        if not isinstance(cost, int | float) or isinstance(cost, bool) or not 0 <= cost < float("inf"):
-            raise BadValue(f"route_cost is {cost!r}; a number of at least 0 was expected.")
+        if not isinstance(cost, int | float) or isinstance(cost, bool) or not 0 <= cost <= MOST_REWARD:
+            raise BadValue(f"route_cost is {cost!r}; a number from 0 to {MOST_REWARD:g} was expected.")
 
     @property
     def name(self) -> str:

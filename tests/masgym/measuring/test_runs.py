@@ -349,3 +349,27 @@ def test_the_screen_shows_names_as_text():
     console = Console(width=120, record=True, file=io.StringIO())
     console.print(screen(out))
     assert "[red]mine[/red]" in console.export_text()
+
+
+def test_a_number_of_workers_that_cannot_be_is_told_before_anything_is_made(tmp_path):
+    for workers in (0, -1, 1.5, True, None):
+        with pytest.raises(BadValue, match="workers is"):
+            played(planned(tasks=1), OracleAgent(), tmp_path / "run", workers=workers)
+    assert not (tmp_path / "run").exists()
+
+
+def test_more_episodes_than_can_be_kept_are_refused_at_once():
+    for counts in ({"tasks": 10**12}, {"tasks": 1, "samples": 10**12}):
+        with pytest.raises(BadValue, match="at most 1e\\+07 episodes"):
+            asyncio.run(play_run(planned(**counts), {"*": OracleAgent()}, None))
+
+
+@pytest.mark.parametrize("folder", [None, "run"])
+def test_no_episode_is_kept_that_could_not_be_read_again(tmp_path, folder):
+    class Boastful(OracleAgent):
+        async def act(self, request):
+            return Reply(text="", tokens=10**20)
+
+    with pytest.raises(BadFile, match="an episode that was played, field 'tokens': 16000000"):
+        played(planned(tasks=1), Boastful(), folder and tmp_path / folder)
+    assert not list(tmp_path.glob("run/episodes.jsonl"))
