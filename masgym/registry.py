@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from masgym.errors import BadValue, MasgymError, UnknownName
 from masgym.faces import OrderEnforcing, Parallel, RawAEC, Single, aec
-from masgym.faces.catalogue import enter
+from masgym.faces.catalogue import enter, pettingzoo_id
 from masgym.game import Domain, Game, Workflow
 from masgym.types import JSON, Style, value
 
@@ -193,7 +193,8 @@ def _domain(name: str, turns: int, level: str | None, given: dict[str, JSON], ot
     known = [f.name for f in fields(spec.load()) if f.name not in spec.fixed]
     for option in given:
         if option not in known:
-            raise UnknownName(f"option of {name}", option, (*known, *others, *_OPTIONS))
+            exists = {*known, *others, *_OPTIONS} - {option}  # some of them are of other makers
+            raise UnknownName(f"option of {name}", option, exists)
     preset = {**spec.fixed, **({"turns": turns} if "turns" in known else {})}
     if level is not None:
         if not isinstance(level, str) or level not in spec.levels():  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -233,11 +234,15 @@ def _made(spec: Spec, arguments: Mapping[str, JSON]) -> Any:
 
 
 def _find(specs: Mapping[str, Spec], kind: str, name: str) -> Spec:
-    if specs is _DOMAINS and isinstance(name, str) and (member := _member(name)):  # pyright: ignore[reportUnnecessaryIsInstance]
-        return member
-    if not isinstance(name, str) or name not in specs:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise UnknownName(kind, name, specs)
-    return specs[name]
+    known = specs
+    if specs is _DOMAINS and isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        if member := _member(name):
+            return member
+        if "/" in name:  # PettingZoo's id of one
+            known = {**specs, **{pettingzoo_id(own): spec for own, spec in specs.items()}}
+    if not isinstance(name, str) or name not in known:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise UnknownName(kind, name, known)
+    return known[name]
 
 
 def _member(name: str) -> Spec | None:

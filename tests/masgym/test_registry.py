@@ -90,8 +90,14 @@ WRONG = [
     *(
         ("line", {name: value}, masgym.BadValue, f"{name} is")
         for name in ("alpha", "malformed")
-        for value in ("1", None, math.nan, math.inf, -math.inf, True, 10**400, [1])
+        for value in ("1", None, math.nan, math.inf, -math.inf, True, 1e300, -1e7, 10**400, -(10**5000), [1])
     ),
+    ("line", {"alpha": -0.5}, masgym.BadValue, "alpha is -0.5; a number from 0 to"),
+    ("line", {"malformed": 0.5}, masgym.BadValue, r"malformed is 0.5; a number from -1e\+06 to 0"),
+    ("line", {"T": 10**7}, masgym.BadValue, "T is"),
+    *(("line", {"workflow": "routed", "route_cost": value}, masgym.BadValue, "route_cost is") for value in (-1, 1e300)),
+    ("masgym/line_v99", {}, masgym.UnknownName, ".* Did you mean 'masgym/line_v0'"),
+    ("line_v0", {}, masgym.UnknownName, ".* Did you mean 'line"),
     *(("line", {"outcome_only": value}, masgym.BadValue, "outcome_only is") for value in ("yes", 1, None)),
     *(("sokoban", {"walls": value}, masgym.BadValue, "walls is") for value in ("x", None, math.nan, True)),
     *(("plan_path", {"size": value}, masgym.BadValue, "size is") for value in (10**6, 1.5, "8")),
@@ -124,6 +130,7 @@ def test_every_maker_gives_an_equal_game() -> None:
         masgym.make("line", **options),
         registry.raw_env("line", **options),
         masgym.parallel_env("line", **options),
+        masgym.make("masgym/line_v0", **options),
         pettingzoo.make("aec", "masgym/line_v0", **options),
         pettingzoo.make("parallel", "masgym/line_v0", **options),
         gymnasium.make("masgym/Line-v0", length=7, T=3, alpha=0.5),
