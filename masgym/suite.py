@@ -8,8 +8,8 @@ from pathlib import Path
 from masgym.agents.base import Agent
 from masgym.episodes import EpisodeRecord
 from masgym.errors import UnknownName
-from masgym.evaluate import assign
-from masgym.files import write_whole
+from masgym.evaluate import assign, check_count
+from masgym.files import locked, write_whole
 from masgym.folder import is_finished, load, play_run
 from masgym.game import Game
 from masgym.runs import Plan, Run, RunReport, run_of
@@ -66,34 +66,41 @@ async def run_suite(
     begins, counted from 1. With fewer than all cells the submission is incomplete, and `verify_submission` says so.
     Raises as `play_run`, and BadFile where this installation makes other tasks.
     """
+    check_count("workers", workers, 1)
     place, cells = Path(folder), chosen(suite, only)
     teams = {cell: _team(suite.game(cell, style), agents) for cell in cells}
     _check_spoken(teams.values(), agents)
     drawn = cache(suite.tasks)  # a level's tasks are the same under every workflow
     found: dict[Cell, RunReport] = {}
-    for number, (cell, team) in enumerate(teams.items(), 1):
-        on_cell(cell, number, len(cells))
-        run = _run(suite, cell, suite.game(cell, style), {who: names[who] for who in team}, settings, sandbox)
-        where = place / "cells" / cell.name
-        if resume and is_finished(where, run):
-            found[cell] = load(where)
-            continue
-        plan = Plan(run=run, game=suite.game(cell, style), tasks=drawn(cell.level))
-        found[cell] = await play_run(
-            plan,
-            team,
-            where,
-            workers=workers,
-            resume=resume,
-            trace=trace,
-            on_start=on_start,
-            on_episode=on_episode,
-        )
-    submission = submission_of(suite, found, names, style)
+    with locked(place):
+        for number, (cell, team) in enumerate(teams.items(), 1):
+            on_cell(cell, number, len(cells))
+            run = _run(suite, cell, suite.game(cell, style), {who: names[who] for who in team}, settings, sandbox)
+            where = place / "cells" / cell.name
+            if resume and is_finished(where, run):
+                found[cell] = load(where)
+                continue
+            plan = Plan(run=run, game=suite.game(cell, style), tasks=drawn(cell.level))
+            found[cell] = await play_run(
+                plan,
+                team,
+                where,
+                workers=workers,
+                resume=resume,
+                trace=trace,
+                on_start=on_start,
+                on_episode=on_episode,
+            )
+        submission = submission_of(suite, found, names, style)
+        _write(place, submission, found)
+    return submission
+
+
+def _write(place: Path, submission: Mapping[str, JSON], found: Mapping[Cell, RunReport]) -> None:
+    """`submission.json` comes last: where it is, all is."""
     write_whole(place / "report.csv", csv_text({cell.name: out for cell, out in found.items()}))
     write_whole(place / "report.md", markdown_of(submission))
     write_whole(place / SUBMISSION, json.dumps(submission, indent=1) + "\n")
-    return submission
 
 
 def _team(game: Game, agents: Mapping[str, Agent]) -> dict[str, Agent]:

@@ -20,6 +20,13 @@ ENV = "sokoban or another name of `masgym list`, also as masgym/sokoban_v0; reas
 textarena:GAME"
 
 
+OWN: Mapping[str, str] = {  # what a game is made of -> the argument that says it
+    **{"name": "ENV", "workflow": "--workflow", "T": "--turns", "max_cycles": "--turns"},
+    **{"style": "--style", "level": "--level", "tasks": "--task-file"},
+}
+THEIRS = frozenset(("max_cycles", "level", "tasks"))  # of these, what may be a foreign environment's own
+
+
 class Parser(argparse.ArgumentParser):
     """argparse, with one line for an error, no abbreviations, and an example below the help."""
 
@@ -115,12 +122,13 @@ def team_of(arguments: argparse.Namespace) -> dict[str, Agent]:
 def game_of(arguments: argparse.Namespace, agents: Mapping[str, Agent] | None = None) -> Game:
     """The game that the arguments name, in the style that the agents learned where no other is asked for."""
     fields = parse_settings(arguments.set)
-    if taken := sorted({"env" if ":" in arguments.env else "name", "workflow"} & set(fields)):
-        raise BadValue(f"--set {taken[0]}: ENV and --workflow say what is played; --set gives fields of it.")
-    if arguments.style or "style" not in fields:
-        fields["style"] = arguments.style or learned(agents or {})
-    given = {"T": arguments.turns, "level": arguments.level, "tasks": arguments.task_file}
-    fields |= {name: found for name, found in given.items() if found is not None}
+    named = {"T": arguments.turns, "level": arguments.level, "tasks": arguments.task_file}
+    given = {name: found for name, found in named.items() if found is not None}
+    free = THEIRS - set(given) if ":" in arguments.env else set[str]()
+    if taken := [name for name in fields if name in OWN and name not in free]:
+        raise BadValue(f"--set {taken[0]}: {OWN[taken[0]]} says that; --set gives what has no argument of its own.")
+    fields |= given
+    fields["style"] = arguments.style or learned(agents or {})
     return resolve(arguments.env, arguments.workflow and workflow_of(arguments.workflow), fields)
 
 
@@ -134,8 +142,7 @@ def resolve(env: str, workflow: Workflow | None, fields: Mapping[str, JSON]) -> 
         from masgym.foreign import resolve as resolve_foreign
 
         return resolve_foreign(env, workflow, **given)
-    name = re.sub(r"^masgym/(.*?)(_v\d+)?$", r"\1", env)
-    return make_game(name, workflow or "pair", **given)
+    return make_game(env, workflow or "pair", **given)
 
 
 def workflow_of(text: str) -> Workflow:
@@ -152,13 +159,17 @@ def workflow_of(text: str) -> Workflow:
 def parse_settings(words: Sequence[str]) -> dict[str, JSON]:
     """NAME=VALUE each; a value that is JSON is read as such, in a list also without quotes; any other is a text.
 
-    Raises BadValue.
+    Raises BadValue, also for a name that is given twice.
     """
-    pairs = [word.partition("=") for word in words]
-    for (name, equals, _), word in zip(pairs, words, strict=True):
-        if not equals or not name.strip().isidentifier():
+    found: dict[str, JSON] = {}
+    for word in words:
+        name, equals, text = map(str.strip, word.partition("="))
+        if not equals or not name.isidentifier():
             raise BadValue(f"{word!r} is no setting; NAME=VALUE was expected.")
-    return {name.strip(): _value(text.strip()) for name, _, text in pairs}
+        if name in found:
+            raise BadValue(f"{name} is given twice, as {found[name]!r} and in {word!r}; give it once.")
+        found[name] = _value(text)
+    return found
 
 
 def _value(text: str) -> JSON:

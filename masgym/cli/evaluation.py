@@ -15,7 +15,7 @@ from masgym.cli.arguments import add_agents, add_game, add_json, command, game_o
 from masgym.cli.progress import Progress
 from masgym.cli.screen import console, print_json
 from masgym.errors import BadValue, MasgymError
-from masgym.evaluate import assign
+from masgym.evaluate import assign, check_count
 from masgym.folder import play_run
 from masgym.runs import Plan, RunReport, plan, report_json
 from masgym.tables import screen
@@ -85,8 +85,16 @@ def run(arguments: argparse.Namespace) -> int:
     return told(out, arguments)
 
 
+LEAST: Mapping[str, int] = {"tasks": 1, "samples": 1, "seed": 0, "workers": 1}
+
+
 def check(arguments: argparse.Namespace) -> None:
-    """Raises BadValue for arguments that do not go together."""
+    """Before anything is loaded or made. Raises BadValue for numbers out of range and arguments that do not go
+    together."""
+    for name, least in LEAST.items():
+        if (given := getattr(arguments, name)) is not None:
+            check_count(name, given, least)
+    options_of(arguments)
     if bool(arguments.env) == bool(arguments.suite):
         raise BadValue("name what to play: an ENV such as sokoban, or --suite v1 (one of the two).")
     if arguments.only and not arguments.suite:

@@ -7,7 +7,7 @@ from typing import Any
 
 from masgym.agents.base import Agent, Request
 from masgym.agents.human import read_reply
-from masgym.cli.arguments import add_agents, add_game, command, game_of, team_of
+from masgym.cli.arguments import add_agents, add_game, command, game_of, options_of, team_of
 from masgym.cli.evaluation import close
 from masgym.cli.screen import shown
 from masgym.cli.show import add_task, oracle_of
@@ -40,6 +40,7 @@ def add(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    options_of(arguments)  # a number out of range is told at once
     game = game_of(arguments)
     mine = members_of(game, arguments.role)
     others: Mapping[str, Agent] = {}

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from collections import Counter
 from collections.abc import Generator, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -104,5 +105,5 @@ def _check(path: Path, split: str | None, limit: int | None) -> None:
         raise BadValue(f"the tasks are written as JSON lines; {str(path)!r} should end with .jsonl.")
     if split is not None and split not in SPLITS:
         raise UnknownName("split", split, SPLITS)
-    if limit is not None and limit < 1:
-        raise BadValue(f"limit is {limit}; at least 1 was expected.")
+    if limit is not None and not 1 <= limit <= sys.maxsize:
+        raise BadValue(f"limit is {limit}; a number from 1 to {sys.maxsize} was expected.")

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -16,7 +17,7 @@ import masgym
 from masgym.agents.human import HumanAgent
 from masgym.agents.oracle import OracleAgent
 from masgym.cli import COMMANDS, main, parser
-from masgym.cli.arguments import game_of, workflow_of
+from masgym.cli.arguments import workflow_of
 from masgym.cli.progress import Progress
 from masgym.errors import UnknownName
 from masgym.evaluate import evaluate
@@ -58,15 +59,37 @@ class TestHelp:
 
 
 class TestSettings:
-    @pytest.mark.parametrize("taken", ["workflow=solo", "name=math"])
-    def test_what_has_an_argument_of_its_own_is_no_field(self, capsys, taken):
-        status, _, err = run(capsys, "show", "sokoban", "--set", taken)
-        assert status == 2
-        assert "--workflow say what is played" in err
+    @pytest.mark.parametrize(
+        ("taken", "says"),
+        [
+            ("name=math", "ENV"),
+            ("workflow=solo", "--workflow"),
+            ("T=3", "--turns"),
+            ("max_cycles=3", "--turns"),
+            ("style=compact", "--style"),
+            ("level=hard", "--level"),
+            ("tasks=levels.txt", "--task-file"),
+        ],
+    )
+    @pytest.mark.parametrize("words", [["show"], ["eval", "--agent", "random", "--turns", "5", "--level", "easy"]])
+    def test_what_has_an_argument_of_its_own_is_no_field(self, capsys, words, taken, says):
+        status, out, err = run(capsys, *words, "sokoban", "--set", taken)
+        assert (status, out) == (2, "")
+        assert f"--set {taken.partition('=')[0]}: {says} says that" in err
 
-    def test_a_style_that_is_set_is_heeded(self):
-        assert game_of(parser().parse_args(["show", "sokoban", "--set", "style=compact"])).style == "compact"
-        assert game_of(parser().parse_args(["show", "sokoban"])).style == "full"
+    def test_a_foreign_environment_may_call_its_own_so(self, capsys, monkeypatch):
+        monkeypatch.syspath_prepend(Path(__file__).parent.parent / "foreign")
+        words = ["show", "pettingzoo:text_envs:Together", "--set"]
+        for own in ("max_cycles=3", "level=2"):
+            assert f"unexpected keyword argument '{own.partition('=')[0]}'" in run(capsys, *words, own)[2]
+        for taken in (["name=x"], ["T=3"], ["level=2", "--level", "3"]):
+            assert f"--set {taken[0].partition('=')[0]}: " in run(capsys, *words, *taken)[2]
+
+    def test_nothing_is_set_twice(self, capsys):
+        for words in (["--set", "boxes=1", "--set", "boxes=2"], ["--workflow", "ensemble(n=2, n=3)"]):
+            status, _, err = run(capsys, "show", "sokoban", *words)
+            assert status == 2
+            assert "is given twice" in err
 
     def test_a_workflow_has_no_argument_that_is_its_name(self, capsys):
         status, _, err = run(capsys, "show", "sokoban", "--workflow", "pair(name=3)")
@@ -123,6 +146,17 @@ class TestErrors:
             ("eval sokoban --agent random --tasks 0", "tasks is 0"),
             ("eval sokoban --agent random --workers 0", "workers is 0"),
             ("eval sokoban --agent random --samples 0", "samples is 0"),
+            ("eval sokoban --agent random --set alpha=1e300", "alpha is 1e+300; a number from 0 to 1e+06"),
+            ("eval sokoban --agent random --set alpha=-1", "alpha is -1; a number from 0"),
+            ("eval sokoban --agent random --set malformed=NaN", "malformed is nan; a number from -1e+06 to 0"),
+            ("eval sokoban --agent random --tasks 100000000000", "at most 1e+07 episodes"),
+            ("eval sokoban --agent random --tasks 1 --samples 100000000000", "at most 1e+07 episodes"),
+            ("validate sokoban --tasks 100000000000", "at most 1e+07 episodes"),
+            ("play sokoban --timeout nan", "timeout is nan"),
+            ("import aime24 x.jsonl --out y.jsonl --limit 99999999999999999999", "limit is 99999999999999999999"),
+            ("show masgym/sokoban_v99", "Did you mean 'masgym/sokoban_v0'? Known: code, masgym/code_v0"),
+            ("show sokoban_v0", "Did you mean 'sokoban'"),
+            ("eval masgym/sokobn_v0 --agent random", "Did you mean 'masgym/sokoban_v0'"),
             ("eval sokoban --agent random --resume", "--out DIR"),
             ("eval sokoban --agent random --only math", "--suite"),
             ("eval --suite v2 --agent random --out x", "unknown suite 'v2'"),
@@ -151,6 +185,39 @@ class TestErrors:
         assert err.count("\n") == 1
         assert err.startswith("masgym")
         assert "Traceback" not in out + err
+
+    @pytest.mark.parametrize(
+        ("words", "told"),
+        [
+            ("--workers 0", "workers is 0"),
+            ("--workers -3", "workers is -3"),
+            ("--tasks 0", "tasks is 0"),
+            ("--samples -1", "samples is -1"),
+            ("--seed -1", "seed is -1"),
+            ("--turns 0", "turns is 0"),
+            ("--turns 100000000", "turns is 100000000"),
+            ("--temperature nan", "temperature is nan"),
+            ("--temperature inf", "temperature is inf"),
+            ("--timeout 0", "timeout is 0"),
+            ("--timeout nan", "timeout is nan"),
+            ("--retries -1", "retries is -1"),
+            ("--concurrency 0", "concurrency is 0"),
+            ("--max-tokens 0", "max_tokens is 0"),
+        ],
+    )
+    def test_numbers_out_of_range_are_told_before_anything_is_loaded_or_made(
+        self, capsys, tmp_path, monkeypatch, words, told
+    ):
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "loud.py").write_text("open('loaded', 'w')\n")
+        for what in (["sokoban"], ["--suite", "v1"])[: 1 + words.startswith(("--w", "--te", "--ti", "--r", "--c"))]:
+            words_ = ["eval", *what, "--agent", "python:loud:Team", "--out", "run", "--resume", *words.split()]
+            status, out, err = run(capsys, *words_)
+            assert (status, out) == (2, "")
+            assert told in err
+            assert err.count("\n") == 1
+            assert "go on with" not in err
+        assert [path.name for path in tmp_path.iterdir()] == ["loud.py"]
 
     def test_what_a_file_says_does_not_reach_the_terminal_as_it_is(self, capsys):
         assert "\x1b" not in run(capsys, "show", "soko\x1b[31mban")[2]

@@ -3,7 +3,10 @@
 import asyncio
 import copy
 import json
+import subprocess
+import sys
 from dataclasses import replace
+from subprocess import PIPE
 
 import pytest
 
@@ -236,3 +239,19 @@ def test_a_file_in_the_working_folder_is_no_suite(tmp_path, monkeypatch):
     (tmp_path / "v1.json").write_text("{}")
     monkeypatch.chdir(tmp_path)
     assert load_suite("v1") == SUITE
+
+
+def test_a_suite_is_played_by_one_process_at_a_time(tmp_path):
+    """The whole folder is locked, not only the cell that is being played."""
+    hold = "import sys; from pathlib import Path; from masgym.files import locked\n"
+    hold += "with locked(Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
+    with subprocess.Popen([sys.executable, "-c", hold, tmp_path], stdin=PIPE, stdout=PIPE) as other:
+        assert other.stdout.readline() == b"held\n"
+        with pytest.raises(BadValue, match="in use by another process"):
+            play(tmp_path, OracleAgent(), TINY, only=["easy", "solo"])
+        other.stdin.close()
+        assert other.wait(30) == 0
+    assert play(tmp_path, OracleAgent(), TINY, only=["easy", "solo"])["cells"]
+    with pytest.raises(BadValue, match="workers is 0"):
+        play(tmp_path / "none", OracleAgent(), TINY, workers=0)
+    assert not (tmp_path / "none").exists()
