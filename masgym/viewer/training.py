@@ -32,23 +32,36 @@ _SHOWN = (
 
 
 def read(folder: Path, texts: Texts) -> Iterator[Episode]:
-    """Nothing where there is no such file. Rows without `episode` are one episode for each group. Raises BadFile."""
+    """Nothing where there is no such file. Raises BadFile."""
+    episodes = sampled(folder)
+    first = min((row["turn"] for rows in episodes for row in rows), default=0)
+    for rows in episodes:
+        yield _episode(rows, first, texts)
+
+
+def sampled(folder: Path) -> list[list[Fields]]:
+    """The rows of each episode, in the page's order. Rows without `episode` are one episode for each group. [] where
+    there is no such file. Raises BadFile."""
     episodes: dict[tuple[Any, ...], list[Fields]] = {}
     for number, (where, fields) in enumerate(read_lines(folder / ROLLOUTS), 1):
         row = parse(fields, number, where)
         own = ("group", row.group) if row.episode is None else ("episode", row.episode)
         episodes.setdefault((row.task, *own), []).append(fields)
-    first = min((row["turn"] for rows in episodes.values() for row in rows), default=0)
-    for rows in episodes.values():
-        yield _episode(rows, first, texts)
+    return list(episodes.values())
 
 
-def _episode(rows: Sequence[Fields], first_turn: int, texts: Texts) -> Episode:
+def events_of(rows: Sequence[Fields]) -> list[list[Fields]]:
+    """An episode's rows -> those of each of its events, in the page's order."""
     events: dict[Any, list[Fields]] = {}
     for row in rows:
         event = row.get("event")
         events.setdefault((row["turn"], row["agent"], row["group"]) if event is None else event, []).append(row)
-    path = [row for found in events.values() for row in found if row.get("chosen")]  # what the episode went along
+    return list(events.values())
+
+
+def _episode(rows: Sequence[Fields], first_turn: int, texts: Texts) -> Episode:
+    events = events_of(rows)
+    path = [row for found in events for row in found if row.get("chosen")]  # what the episode went along
     last = path[-1] if path else {}
     malformed = Counter(role_of(row["agent"]) for row in rows if row.get("malformed"))
     return Episode(
@@ -66,7 +79,7 @@ def _episode(rows: Sequence[Fields], first_turn: int, texts: Texts) -> Episode:
             reasons=[str(row.get("note")) for row in rows if row.get("malformed")],
             tokens=sum(len(row["tokens"]) for row in rows) if all(row.get("tokens") for row in rows) else None,
         ),
-        detail={"events": [_event(found, first_turn, texts) for found in events.values()]},
+        detail={"events": [_event(found, first_turn, texts) for found in events]},
     )
 
 

@@ -179,6 +179,20 @@ def test_a_training_episode_is_a_tree(tmp_path, visit):
     assert page.evaluate("window.hacked") is None
 
 
+def test_a_link_opens_an_episode_at_an_event(tmp_path, chromium):
+    rows = [*sampled_tree(), *({**row, "task": "sokoban/train/1/11"} for row in sampled_tree())]
+    path = write_page(trained(tmp_path / "run", rows), tmp_path / "run.html")
+    page = chromium.new_page()
+    page.goto(path.as_uri() + "#episode-1-event-1")
+    assert page.inner_text(TASK).startswith("sokoban/train/1/11")
+    assert "current" in page.locator("#detail .event").nth(1).get_attribute("class")
+    page.evaluate("location.hash = '#episode-0'")
+    page.wait_for_function("document.querySelector('#detail h2').textContent.startsWith('sokoban/train/0/00')")
+    page.goto(path.as_uri() + "#episode-7")
+    assert page.inner_text(TASK).startswith("sokoban/train/0/00")
+    page.close()
+
+
 def test_five_thousand_episodes(tmp_path, visit):
     rows = (
         episode(i, success=i % 3 == 0, level=("easy", "hard")[i % 2], bad=["actor_0"] * (i % 5 == 0))

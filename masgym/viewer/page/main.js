@@ -157,6 +157,15 @@ function onKey(event) {
   act();
 }
 
+// A link into the page: "#episode-12" or "#episode-12-event-3", counted from 0 in the order of the file.
+function follow() {
+  const found = /^#episode-(\d+)(?:-event-(\d+))?$/.exec(location.hash);
+  const at = found ? state.shown.indexOf(Number(found[1])) : -1;
+  if (at < 0) return;
+  select(at);
+  if (found[2] !== undefined) goTo(Number(found[2]));
+}
+
 drawHead();
 if (INDEX.episodes.every((episode) => episode.kind === "played")) state.column = 1; // they stand as they ended
 refilter();
@@ -166,3 +175,5 @@ byId("rows").addEventListener("scroll", () => requestAnimationFrame(() => drawRo
 window.addEventListener("resize", () => drawRows(state, select));
 document.addEventListener("keydown", onKey);
 byId("rows").focus({ preventScroll: true });
+window.addEventListener("hashchange", follow);
+follow();
