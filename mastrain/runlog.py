@@ -8,7 +8,6 @@ import json
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any, cast
 
 import yaml
 from torch.utils.tensorboard import SummaryWriter
@@ -16,10 +15,8 @@ from torch.utils.tensorboard import SummaryWriter
 from masgym.errors import BadFile, BadValue
 from masgym.files import locked, write_whole
 from masgym.types import JSON
-
-CONFIG, METRICS, TIMINGS = "config.yaml", "metrics.jsonl", "timings.jsonl"
-ROLLOUTS = "rollouts.jsonl"
-SPENT = "budget/sampled_tokens"  # the metric that holds what has been sampled for training so far
+from mastrain.run_files import CONFIG, METRICS, ROLLOUTS, SPENT, TIMINGS
+from mastrain.run_files import read_config as read_config
 
 
 def create(folder: Path, config: Mapping[str, JSON]) -> None:
@@ -31,20 +28,6 @@ def create(folder: Path, config: Mapping[str, JSON]) -> None:
     with locked(folder):
         _check_unused(folder)  # another process may have been faster
         write_whole(folder / CONFIG, yaml.safe_dump(dict(config), sort_keys=False))
-
-
-def read_config(folder: Path) -> dict[str, Any]:
-    """The resolved config of a run. Raises BadFile."""
-    path = folder / CONFIG
-    if not path.is_file():
-        raise BadFile(f"{folder} is no run folder: it has no {CONFIG}.")
-    try:
-        config = yaml.safe_load(path.read_text())
-    except (yaml.YAMLError, OSError, ValueError, RecursionError) as error:  # ValueError: no UTF-8
-        raise BadFile(f"{path} is no YAML: {error}. Put a copy of it back, or start the run anew.") from error
-    if not isinstance(config, dict):
-        raise BadFile(f"{path} holds a {type(config).__name__}; a mapping was expected.")
-    return cast(dict[str, Any], config)
 
 
 class RunLog:
