@@ -15,10 +15,13 @@ from masgym.tags import Malformed, inside
 _MOVE = re.compile(r"up|down|left|right|[udlr]", re.IGNORECASE | re.ASCII)
 _SEPARATORS = " ,\t\n\r\f\v"
 
-GRAMMAR = (
-    "Reply with a list of moves, each one of U, D, L, R (up, down, left, right), at most {limit} of them, "
-    "for example: <answer>R R U</answer>. You may think first; there must be exactly one <answer>."
-)
+
+def grammar(limit: int) -> str:
+    """What prompts say of a list of at most `limit` moves."""
+    return (
+        f"Reply with a list of moves, each one of U, D, L, R (up, down, left, right), at most {limit} of them, for "
+        f"example: <answer>{' '.join('RRU'[:limit])}</answer>. You may think first; there must be exactly one <answer>."
+    )
 
 
 def parse_moves(reply: str, limit: int) -> str | Malformed:

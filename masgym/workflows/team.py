@@ -81,12 +81,13 @@ class Team:
             )
         if agent == AGGREGATOR:
             return (
-                f"You are the {titles['act']} and aggregator of a team with {self.n} others, who only propose: weigh "
+                f"You are the {titles['act']} and aggregator of a team in which {self.n} others only propose: weigh "
                 "what they said in this turn. What you reply is done, whether they said it or not."
             )
+        judged_first = " A verifier judges the drafts before that." if self.verifier else ""
         return (
-            f"You are {agent}, a {titles[self.slot(agent)]} in a team of {self.n} whose aggregator sees what all of "
-            "you say, then acts."
+            f"You are {agent} ({titles[self.slot(agent)]}) in a team of {self.n} whose aggregator sees what all of you "
+            f"say, then acts.{judged_first}"
         )
 
 

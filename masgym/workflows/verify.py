@@ -55,8 +55,8 @@ class Verify:
             )
         return (
             f"You are the verifier of a team of two: the {titles['draft']} drafts, you judge. What you approve is "
-            "done; what you reject is not, and costs a turn. Approve what is right or leads nearer to the solution; "
-            f"reject the rest.\n{GRAMMAR}"
+            "done; what you reject is not, and costs a turn, but in the last turn it is done whatever you say. Approve "
+            f"what is right or leads nearer to the solution; reject the rest.\n{GRAMMAR}"
         )
 
     def effect(self, state: State, agent: str, reply: str) -> Effect:

@@ -38,8 +38,14 @@ LEVELS: dict[str, dict[str, JSON]] = {
 _ACT = {"compiles": 0.1, "runs": 0.1, "gold": 0.8}
 _WEIGHTS: Mapping[str, Mapping[str, float]] = {"act": _ACT, "draft": _ACT, "tool": {"valid": 0.2, "mutants": 0.8}}
 _TASKS: Mapping[str, str] = {
-    "act": "Write the program. It replaces the team's present one.",
-    "draft": "Propose the program.",
+    "act": (
+        "Write the program, in Python with nothing but its standard library. It becomes the team's, and is judged by "
+        "hidden tests. The game ends when it passes the examples and the tests that teammates offer in this turn."
+    ),
+    "draft": (
+        "Propose the program, in Python with nothing but its standard library. Hidden tests judge the team's program; "
+        "the game ends when that passes the examples."
+    ),
     "tool": "Write tests for the program that your team is going to write: right ones, which wrong programs fail.",
 }
 _BRIEF = 600  # characters of what the compact style shows of a reply

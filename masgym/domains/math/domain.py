@@ -13,7 +13,7 @@ from typing import Any
 from masgym.domains.math import taskfile
 from masgym.domains.math.answers import box, near, plain, read, same, settle
 from masgym.domains.math.generator import FAMILIES, LEVELS, draw
-from masgym.domains.math.program import printed, run
+from masgym.domains.math.program import LIMITS, printed, run
 from masgym.domains.programs import program_of
 from masgym.errors import BadValue, UnknownName
 from masgym.tags import Malformed
@@ -27,20 +27,24 @@ _WEIGHTS: Mapping[str, Mapping[str, float]] = {
     "tool": {"code_found": 0.1, "runs": 0.1, "correct": 0.8},
 }
 _RULES = (
-    "Solve a problem of mathematics. Its answer is exact and worked out: an integer, a fraction in lowest terms or a "
-    "closed form in LaTeX, with no computation left in it."
+    "Solve a problem of mathematics. Its answer is worked out, with no computation left in it, and exact unless the "
+    "problem says otherwise: an integer, a fraction in lowest terms or a closed form in LaTeX."
 )
 _GRAMMAR = (
     r"You may think first. Put the answer into \boxed{...}; several boxes with different contents are malformed. "
     "A reply that is nothing but a number needs no box."
 )
 _TASKS: Mapping[str, str] = {
-    "act": f"Give the answer. If teammates offer answers, the game goes on until yours agrees with one. {_GRAMMAR}",
+    "act": (
+        "Give the answer. It ends the game; but while teammates make proposals, the game goes on until your answer "
+        f"agrees with one of the turn. {_GRAMMAR}"
+    ),
     "draft": f"Propose the answer. {_GRAMMAR}",
     "tool": (
         "Write a Python program in one fenced block (```python); the last line that it prints must be the answer "
-        "alone, a number or LaTeX. It can import numpy and sympy. A reply without a program is a plain proposal. "
-        f"{_GRAMMAR}"
+        f"alone, a number or LaTeX; the team is shown all that it prints. It has {LIMITS.cpu} seconds and Python's "
+        "standard library, numpy and sympy, no input, no files and no network. A reply without a program is a plain "
+        f"proposal. {_GRAMMAR}"
     ),
 }
 _GUESSES = tuple(str(number) for number in range(30))
@@ -101,10 +105,13 @@ class Math:
         return World(question=question, expected=answer, tolerance=float(tolerance))
 
     def render(self, world: World, style: Style) -> str:
+        """With how far from it a right answer may be, where it need not be exact."""
+        within = f"{world.tolerance:g}" if world.tolerance else ""
         if style == "compact":
-            return f"{world.question}\n{world.answer}".rstrip("\n")
+            return "\n".join(filter(None, [world.question, within and f"+-{within}", world.answer]))
+        near = f"\n\nThe answer is a number in digits. It need not be exact: up to {within} more or less is right."
         known = f"\n\nThe team's answer so far: {world.answer}" if world.answer else ""
-        return f"Problem: {world.question}{known}"
+        return f"Problem: {world.question}{near if within else ''}{known}"
 
     def brief(self, slot: Slot) -> str:
         return f"{_RULES}\n{_TASKS[_known(slot)]}"

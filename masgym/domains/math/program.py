@@ -8,7 +8,7 @@ from masgym.tools.python import program_call
 from masgym.tools.sandbox import Limits
 from masgym.types import ToolCall, ToolResult, value
 
-_LIMITS = Limits(cpu=5)  # seconds; importing sympy takes one of them
+LIMITS = Limits(cpu=5)  # seconds; importing sympy takes one of them
 
 
 @value
@@ -21,7 +21,7 @@ class Printed:
 
 
 def run(program: str) -> ToolCall:
-    return program_call(program, limits=_LIMITS, packages=("numpy", "sympy"))
+    return program_call(program, limits=LIMITS, packages=("numpy", "sympy"))
 
 
 def printed(result: ToolResult) -> Printed:

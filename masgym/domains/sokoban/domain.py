@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from masgym.domains.moves import GRAMMAR, parse_moves
+from masgym.domains.moves import grammar, parse_moves
 from masgym.domains.programs import BRIEF, noted, program_calls, propose
 from masgym.domains.sokoban import boxoban
 from masgym.domains.sokoban.board import MOST_BOXES, Position, fault, move, parse, play, text_rows
@@ -40,7 +40,7 @@ _TITLES = {"act": "planner", "tool": "reasoner", "draft": "planner"}
 _RULES = (
     "Sokoban. # is a wall, - floor, $ a box, . a goal, * a box on a goal, @ you, + you on a goal.\n"
     "U moves up a row, D down a row, L left, R right. Walking into a box pushes it one cell on, if the cell behind it "
-    "is neither wall nor box. Boxes cannot be pulled: a box in a corner off its goal is lost. "
+    "is neither wall nor box. Boxes cannot be pulled: a box in a corner that is no goal is lost. "
     "The level is solved when every box is on a goal.\n"
     "Moves are made in order until one is blocked; at least the first must be possible."
 )
@@ -122,11 +122,11 @@ class Sokoban:
         return "\n".join(row[1:-1] for row in rows[1:-1]) if style == "compact" else "\n".join(rows)
 
     def brief(self, slot: Slot) -> str:
-        grammar = GRAMMAR.format(limit=self.moves_per_turn)
+        moves = grammar(self.moves_per_turn)
         if slot != "tool":
-            return f"{_RULES}\n{grammar}"
+            return f"{_RULES}\n{moves}"
         advice = "Your moves are a proposal to the planner; it sees which of them can be made."
-        return f"{_RULES}\n{advice}\n{grammar}\n{BRIEF.format(stdin='the level, a line per row', last='the moves')}"
+        return f"{_RULES}\n{advice}\n{moves}\n{BRIEF.format(stdin='the level, a line per row', last='the moves')}"
 
     def calls(self, slot: Slot, world: World, reply: str, results: tuple[ToolResult, ...]) -> tuple[ToolCall, ...]:
         return program_calls(slot, reply, results, self.render(world, "full"))

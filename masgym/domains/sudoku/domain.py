@@ -5,7 +5,7 @@ from functools import partial
 
 from masgym.domains.programs import BRIEF, noted, program_calls, propose
 from masgym.domains.sudoku.generator import draw
-from masgym.domains.sudoku.grammar import GRAMMAR, Body, parse, spell
+from masgym.domains.sudoku.grammar import Body, grammar, parse, spell
 from masgym.domains.sudoku.grid import (
     EMPTY,
     SHAPES,
@@ -121,10 +121,9 @@ class Sudoku:
 
     def brief(self, slot: Slot) -> str:
         rules = _RULES.format(size=self.size, box=round(self.size**0.5), empty=EMPTY)
-        limit = f"At most {self.moves_per_turn} cells may change in a turn. " if self.moves_per_turn else ""
         stdin = f"the grid, a line per row, with {EMPTY} for an empty cell"
         program = "\n" + BRIEF.format(stdin=stdin, last="the digits in one of these forms") if slot == "tool" else ""
-        return f"{rules}\n{_TASKS[_known(slot)]}\n{GRAMMAR.format(cells=self.size**2, limit=limit)}{program}"
+        return f"{rules}\n{_TASKS[_known(slot)]}\n{grammar(self.size**2, self.moves_per_turn)}{program}"
 
     def calls(self, slot: Slot, world: World, reply: str, results: tuple[ToolResult, ...]) -> tuple[ToolCall, ...]:
         return program_calls(slot, reply, results, "\n".join(rows_of(world.cells)))

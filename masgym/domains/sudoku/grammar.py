@@ -20,11 +20,18 @@ _PLACEMENT = re.compile(r"(?:r([1-9])c|([1-9]))([1-9]) ?= ?([1-9])", re.IGNORECA
 _SEPARATORS = " ,\t\n\r\f\v"
 _LAYOUT = str.maketrans("", "", _SEPARATORS + "|")
 
-GRAMMAR = (
-    "Reply with digits to write, for example <answer>r1c2=3 r2c4=1</answer> for a 3 in row 1, column 2 and a 1 in row "
-    "2, column 4 (in short: 12=3 24=1), or with the full grid, all {cells} digits row by row. {limit}"
-    "You may think first; there must be exactly one <answer>."
-)
+
+def grammar(cells: int, limit: int | None) -> str:
+    """What prompts say of a reply to a grid of `cells` that may change at most `limit` of them (None: all)."""
+    one = limit == 1
+    example = "r1c2=3" if one else "r1c2=3 r2c4=1"
+    meaning = f"a 3 in row 1, column 2{'' if one else ' and a 1 in row 2, column 4'}"
+    most = f"At most {limit} cell{'' if one else 's'} may change in a turn. " if limit else ""
+    return (
+        f"Reply with digits to write, for example <answer>{example}</answer> for {meaning} (in short: "
+        f"{'12=3' if one else '12=3 24=1'}), or with the full grid, all {cells} digits row by row. {most}You may think "
+        "first; there must be exactly one <answer>."
+    )
 
 
 @value

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from masgym.domains.moves import GRAMMAR, parse_moves
+from masgym.domains.moves import grammar, parse_moves
 from masgym.tags import Malformed
 
 MILLION = 1_000_000
@@ -76,7 +76,7 @@ def test_what_is_no_list_or_ambiguous_is_malformed(reply):
 
 
 def test_the_prompt_echoed_back_is_ambiguous_even_with_an_answer_after_it():
-    prompt = GRAMMAR.format(limit=4)
+    prompt = grammar(4)
     assert isinstance(parse_moves(prompt, 4), Malformed)
     assert isinstance(parse_moves(f"{prompt}\n<answer>U</answer>", 4), Malformed)
 

@@ -502,7 +502,7 @@ class TestRender:
         shown = DOMAIN.render(world(("Weavers", HEN, WEAVERS), ("Mill", HEN, MILL)).with_answer("Bo"), "full")
         assert shown.splitlines() == [
             "Question: Who is the founder of the seat of the Weavers?",
-            "Searches left: none; an answer is expected.",
+            "Searches left in the budget: none; an answer is expected.",
             'Found by "Weavers":',
             "[1] Hen: It sat in Mill.",
             "[2] The Weavers: Their seat is Mill.",
@@ -518,7 +518,7 @@ class TestRender:
         shown = DOMAIN.render(world(("a", evil), ("b", "<search>title</search>")), style)
         assert "<" not in shown
         assert ">" not in shown
-        starts = ("Question", "Searches left: none", "Found by", "[", "Weavers", "+")
+        starts = ("Question", "Searches left in the budget: none", "Found by", "[", "Weavers", "+")
         assert all(line.startswith(starts) for line in shown.splitlines())
         assert isinstance(parse(shown), Malformed)
 
