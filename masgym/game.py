@@ -290,17 +290,13 @@ class Game:
 
     def hopeless(self, state: State) -> bool:
         """Whether no replies can solve the task any more, as far as the domain can tell."""
-        tell = getattr(self.domain, "remaining", None)
-        return tell is not None and tell(state.world) is None
+        return self._moves_left(state) is None
 
     def progress(self, state: State) -> float:
         """1 - moves left / the task's optimum: 1 when solved, 0 at the start, below 0 on detours; 0 when lost, and
         wherever the domain cannot tell. Unlike Phi it moves with every move."""
-        tell = getattr(self.domain, "remaining", None)
-        if tell is None or not state.task.optimum:
-            return 0.0
-        left = tell(state.world)
-        return 0.0 if left is None else 1.0 - left / state.task.optimum
+        left, optimum = self._moves_left(state), state.task.optimum
+        return 0.0 if left is None or not optimum else 1.0 - left / optimum
 
     def spec(self) -> dict[str, JSON]:
         """The game as JSON: equal specs, equal games."""
@@ -319,6 +315,11 @@ class Game:
             return f"{place}\n\n{self.domain.brief(slot)}"
         told = self.domain.brief("draft")
         return f"What the {self.domain.titles['draft']} is told:\n---\n{told}\n---\n\n{place}"
+
+    def _moves_left(self, state: State) -> int | None:
+        """`Charted.remaining`; where the domain cannot tell, as many as at the start."""
+        tell = getattr(self.domain, "remaining", None)
+        return tell(state.world) if tell else state.task.optimum or 0
 
     def _clock(self, state: State) -> str:
         if state.ended:
