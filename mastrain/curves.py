@@ -1,47 +1,83 @@
-"""A picture of curves, as one self-contained SVG."""
+"""A picture of curves, as one self-contained SVG. Its classes let a page that holds it choose other colours."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 
-WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM = 860, 420, 60, 40, 230, 50  # pixels; the legend stands on the right
+from masgym.types import value
+
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#999999", "#7f3fbf", "#8c564b")
+Curves = Mapping[str, Sequence[tuple[float, float]]]  # label -> points (x >= 0, y)
 
 
-def svg(title: str, curves: Mapping[str, Sequence[tuple[float, float]]]) -> str:
-    """Each curve's points are (x >= 0, a share in [0, 1]); one with a single point is drawn as a level line."""
+@value
+class Axes:
+    """Size in pixels, and what the scales say."""
+
+    width: int = 860
+    height: int = 420
+    left: int = 60
+    top: int = 40
+    right: int = 230  # the legend stands there
+    bottom: int = 50
+    low: float = 0.0  # of y
+    high: float = 1.0
+    ticks: int = 5  # intervals of each scale
+    legend: bool = True
+    text_x: Callable[[float], str] = lambda x: f"{x / 1000:,.0f}k"
+    text_y: Callable[[float], str] = lambda y: f"{100 * y:.0f}%"
+
+    def x(self, x: float, most: float) -> float:
+        return self.left + (self.width - self.left - self.right) * x / most
+
+    def y(self, y: float) -> float:
+        share = (y - self.low) / (self.high - self.low)
+        return self.height - self.bottom - (self.height - self.top - self.bottom) * share
+
+
+SHARES = Axes()  # of what a method solves, over sampled tokens
+
+
+def svg(title: str, curves: Curves, axes: Axes = SHARES) -> str:
+    """One line for each curve; one with a single point is drawn as a level line."""
     most = max((x for points in curves.values() for x, _ in points), default=0) or 1
-    parts = [_text(LEFT, 24, title), *_grid(most)]
+    parts = [_text(axes.left, 24, title), *_grid(axes, most)]
     for i, (name, points) in enumerate(curves.items()):
-        colour, y = COLOURS[i % len(COLOURS)], TOP + 16 * i
+        if not points:
+            continue
         level = [*points, (most, points[0][1])] if len(points) == 1 else points
-        path = " ".join(f"{_x(x, most):.1f},{_y(share):.1f}" for x, share in level)
-        dash = ' stroke-dasharray="5 4"' if len(points) == 1 else ""
-        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"{dash}/>')
-        at = WIDTH - RIGHT + 15
-        parts.append(f'<line x1="{at}" y1="{y}" x2="{at + 20}" y2="{y}" stroke="{colour}" stroke-width="2"{dash}/>')
-        parts.append(_text(at + 26, y + 4, f"{name} {100 * points[-1][1]:.0f}"))
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" font-family="sans-serif" '
-    return head + 'font-size="12"><rect width="100%" height="100%" fill="white"/>' + "".join(parts) + "</svg>\n"
+        path = " ".join(f"{axes.x(x, most):.1f},{axes.y(y):.1f}" for x, y in level)
+        label = f"<title>{escape(name)}</title>"
+        parts.append(f'<polyline points="{path}" fill="none" {_stroke(i, len(points) == 1)}>{label}</polyline>')
+        if axes.legend:
+            parts += _entry(axes, i, f"{name} {100 * points[-1][1]:.0f}", len(points) == 1)
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{axes.width}" height="{axes.height}" '
+    head += f'viewBox="0 0 {axes.width} {axes.height}" font-family="sans-serif" font-size="12" role="img" '
+    head += f'aria-label="{escape(title)}">'
+    return head + '<rect class="paper" width="100%" height="100%" fill="white"/>' + "".join(parts) + "</svg>\n"
 
 
-def _grid(most: float) -> list[str]:
+def _grid(axes: Axes, most: float) -> list[str]:
     lines = list[str]()
-    for tick in range(6):
-        share, x = tick / 5, most * tick / 5
+    for tick in range(axes.ticks + 1):
+        x, y = most * tick / axes.ticks, axes.low + (axes.high - axes.low) * tick / axes.ticks
+        at = f"{axes.y(y):.1f}"
         lines.append(
-            f'<line x1="{LEFT}" y1="{_y(share):.1f}" x2="{WIDTH - RIGHT}" y2="{_y(share):.1f}" stroke="#ddd"/>'
+            f'<line class="grid" x1="{axes.left}" y1="{at}" x2="{axes.width - axes.right}" y2="{at}" stroke="#ddd"/>'
         )
-        lines.append(_text(LEFT - 8, _y(share) + 4, f"{100 * share:.0f}%", "end"))
-        lines.append(_text(_x(x, most), HEIGHT - BOTTOM + 20, f"{x / 1000:,.0f}k", "middle"))
+        lines.append(_text(axes.left - 8, axes.y(y) + 4, axes.text_y(y), "end"))
+        lines.append(_text(axes.x(x, most), axes.height - axes.bottom + 20, axes.text_x(x), "middle"))
     return lines
 
 
-def _x(x: float, most: float) -> float:
-    return LEFT + (WIDTH - LEFT - RIGHT) * x / most
+def _entry(axes: Axes, i: int, text: str, dashed: bool) -> list[str]:
+    x, y = axes.width - axes.right + 15, axes.top + 16 * i
+    line = f'<line x1="{x}" y1="{y}" x2="{x + 20}" y2="{y}" {_stroke(i, dashed)}/>'
+    return [line, _text(x + 26, y + 4, text)]
 
 
-def _y(share: float) -> float:
-    return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * share
+def _stroke(i: int, dashed: bool) -> str:
+    dash = ' stroke-dasharray="5 4"' if dashed else ""
+    return f'class="curve c{i % len(COLOURS)}" stroke="{COLOURS[i % len(COLOURS)]}" stroke-width="2"{dash}'
 
 
 def _text(x: float, y: float, text: str, anchor: str = "start") -> str:
