@@ -1,4 +1,4 @@
-"""What is handed in for a suite: one JSON object whose hashes say which tasks were played.
+"""What is handed in for a suite: one JSON object whose hashes say which tasks were played (`masgym.verification`).
 
 It shows that the tasks were those of the suite and that its figures follow from its outcomes. It cannot show that
 nobody made the outcomes up; the run folders of the cells, with every reply, are for that.
@@ -6,14 +6,14 @@ nobody made the outcomes up; the run folders of the cells, with every reply, are
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from masgym.episodes import plain
 from masgym.estimates import Estimate, mean_of, success_interval
 from masgym.report import outcomes_by_task
 from masgym.runs import RunReport
-from masgym.suites import SUITES, Cell, Suite, load_suite
+from masgym.suites import Cell, Suite
 from masgym.tables import Block, markdown_table
 from masgym.types import JSON
 
@@ -31,6 +31,7 @@ def submission_of(
         "suite": suite.name,
         "version": suite.version,
         "suite_hash": suite.hash,
+        "protocol": protocol_of(suite),
         "masgym": one.masgym,
         "agents": dict(names),
         "style": style,
@@ -42,40 +43,15 @@ def submission_of(
     return {**made, "hash": hash_of(made)}
 
 
+def protocol_of(suite: Suite) -> dict[str, JSON]:
+    """How all of its cells are played."""
+    return {"split": suite.split, "samples": suite.samples, "seed": suite.seed, "T": suite.T}
+
+
 def hash_of(submission: Mapping[str, JSON]) -> str:
     """Of all of it but the key "hash"."""
     rest = {key: found for key, found in submission.items() if key != "hash"}
     return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
-
-
-def verify_submission(submission: Any) -> tuple[str, ...]:
-    """What is wrong with it; () where it is a whole submission whose tasks were those of its suite."""
-    if not isinstance(submission, dict):
-        return ("it is no JSON object",)
-    if submission.get("format") != FORMAT or submission.get("version") not in tuple(SUITES):
-        return (
-            f"it is of format {submission.get('format')!r} and suite {submission.get('version')!r}, not known here",
-        )
-    suite = load_suite(str(submission["version"]))
-    if submission.get("hash") != hash_of(submission):
-        return ("its hash is not that of its content, which was changed",)
-    if submission.get("suite_hash") != suite.hash:
-        return (f"its suite_hash is not that of {suite.name} {suite.version}",)
-    cells = submission.get("cells")
-    if not isinstance(cells, dict):
-        return ("it has no cells",)
-    expected = {cell.name: cell for cell in suite.cells}
-    wrong = [f"the suite has no cell {name}" for name in cells if name not in expected]
-    wrong += [f"cell {name} is missing" for name in expected if name not in cells]
-    wrong += [
-        f"cell {name}: {why}"
-        for name in cells
-        if name in expected
-        for why in _wrong(suite, expected[name], cells[name])
-    ]
-    if not wrong and submission.get("scores") != scores_of(suite, cells):
-        wrong.append("its scores do not follow from its outcomes")
-    return tuple(wrong)
 
 
 def markdown_of(submission: Mapping[str, Any]) -> str:
@@ -127,20 +103,3 @@ def scores_of(suite: Suite, cells: Mapping[str, Mapping[str, Any]]) -> dict[str,
             means = {domain: mean_of(found) for domain, found in by_domain.items()}
             scores[workflow] = {"success": plain(mean_of(list(means.values()))), "by_domain": plain(means)}
     return scores
-
-
-def _wrong(suite: Suite, cell: Cell, found: Any) -> Iterable[str]:
-    if not isinstance(found, dict):
-        yield "it is no object"
-        return
-    if found.get("task_hash") != cell.level.task_hash:
-        yield "its tasks were not those of the suite"
-    outcomes, tasks = found.get("outcomes"), len(cell.level.contents)
-    if not isinstance(outcomes, list) or len(outcomes) != tasks:
-        yield f"it has not the outcomes of {tasks} tasks"
-    elif not all(
-        isinstance(o, list) and len(o) == suite.samples and all(x in (True, False) for x in o) for o in outcomes
-    ):
-        yield f"its outcomes are not {suite.samples} of true or false a task"
-    elif found.get("success") != plain(success_interval(outcomes)):
-        yield "its success does not follow from its outcomes"

@@ -78,7 +78,7 @@ def rich_table(block: Block) -> Table:
 
 def markdown_table(block: Block) -> str:
     lines = [block.header, tuple("---:" if name and i else "---" for i, name in enumerate(block.header)), *block.rows]
-    return f"## {block.title}\n\n" + "".join(f"| {' | '.join(map(_cell, line))} |\n" for line in lines)
+    return f"## {_cell(block.title)}\n\n" + "".join(f"| {' | '.join(map(_cell, line))} |\n" for line in lines)
 
 
 def number(given: float, form: str = ".2f") -> str:

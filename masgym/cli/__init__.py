@@ -9,12 +9,12 @@ import os
 import sys
 from collections.abc import Sequence
 
-from masgym.cli import audit, compare, evaluation, imports, listing, play, show, validate, view
+from masgym.cli import audit, compare, evaluation, imports, listing, play, show, validate, verify, view
 from masgym.cli.arguments import Parser
 from masgym.cli.screen import one_line, tolerant
 from masgym.errors import MasgymError
 
-COMMANDS = (listing, show, play, evaluation, compare, view, validate, audit, imports)
+COMMANDS = (listing, show, play, evaluation, compare, view, validate, audit, verify, imports)
 ABOUT = "Games for teams of language-model agents: score a team, look at what it did, play yourself."
 EXAMPLE = """\
 masgym list

@@ -22,7 +22,7 @@ from masgym.cli.progress import Progress
 from masgym.errors import UnknownName
 from masgym.evaluate import evaluate
 
-NAMES = ("list", "show", "play", "eval", "compare", "view", "validate", "audit", "import")
+NAMES = ("list", "show", "play", "eval", "compare", "view", "validate", "audit", "verify", "import")
 
 
 def run(capsys, *words):
@@ -176,6 +176,8 @@ class TestErrors:
             ("compare no_run_a no_run_b", "no_run_a"),
             ("view no_such_folder", "no_such_folder"),
             ("audit no_such_file", "no_such_file"),
+            ("verify", "required"),
+            ("verify no_such_file", "no_such_file"),
         ],
     )
     def test_one_line_that_says_how_to_mend_it(self, capsys, words, told):
