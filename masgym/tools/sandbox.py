@@ -6,12 +6,13 @@ limits on CPU time, wall time, memory, processes, output and files. All that it 
 answers is compared HERE, by `same`: it can claim any value, but it is never told which one is expected.
 
 Not covered:
-- faults of the kernel itself, and what caches and timing give away;
+- faults of the kernel itself; what caches, timing and locks on shared files give away, to other programs too;
 - kernel memory (inodes of /tmp, pipes) is bounded only by the limits of time and descriptors;
-- memory is limited by process: in all `processes` times `memory`, and /tmp beside it;
+- memory is limited by process: in all `processes` times `memory`, and /tmp beside it; so is CPU time: a program that
+  forks again and again may use `processes` times `wall` seconds;
 - a program can tell that it is in a sandbox, and what it prints may depend on the clock and on /dev/urandom;
 - what it prints, errors included, may repeat its input: a hidden input stays hidden only if that is shown to nobody;
-- the versions of the host's kernel, interpreter and C library can be read;
+- the versions of the host's kernel, interpreter and C library can be read, and how busy it is;
 - processors other than x86-64 and AArch64 get no filter of system calls; Linux before 5.14 counts the processes of all
   of a user's sandboxes together.
 The backend "unsafe" isolates NOTHING: a plain process with limits, for machines on which no isolation can be had.

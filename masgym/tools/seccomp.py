@@ -1,9 +1,11 @@
 """The system calls that a program in the sandbox has no use for, as a filter for `bwrap --seccomp`.
 
 Namespaces, limits and the empty file system already contain a program. The filter closes what they leave: memory that
-no limit counts (System V segments, files in memory, message queues), sockets that no network namespace holds
-(AF_VSOCK), the memory and descriptors of other processes, namespaces of its own, and kernel interfaces with a history
-of faults. A refused call answers EPERM; clone3, whose flags a filter cannot read, ENOSYS: C libraries then use clone.
+no limit counts (System V segments, files in memory, message queues, attributes of files), what the whole machine shares
+(asynchronous I/O, the kernel's log), sockets that no network namespace holds (AF_VSOCK), what others do with files that
+the sandbox shows too, the memory and descriptors of other processes, namespaces of its own, and kernel interfaces with
+a history of faults. A refused call answers EPERM; clone3, whose flags a filter cannot read, ENOSYS: C libraries then
+use clone.
 
 Formats: linux/bpf_common.h and linux/seccomp.h; numbers: asm/unistd_64.h (x86-64), asm-generic/unistd.h (the others).
 """
@@ -12,21 +14,29 @@ import errno
 import platform
 import struct
 
+_NONE = 0xFFFFFFFF  # no call has this number
 _REFUSED = {  # call -> (its number on x86_64, on aarch64)
     "add_key": (248, 217),
     "bpf": (321, 280),
     "chroot": (161, 51),
+    "fanotify_init": (300, 262),
     "fsconfig": (431, 431),
+    "fsetxattr": (190, 7),
     "fsmount": (432, 432),
     "fsopen": (430, 430),
     "fspick": (433, 433),
+    "inotify_init": (253, _NONE),
+    "inotify_init1": (294, 26),
+    "io_setup": (206, 0),
     "io_uring_enter": (426, 426),
     "io_uring_register": (427, 427),
     "io_uring_setup": (425, 425),
     "kcmp": (312, 272),
     "keyctl": (250, 219),
+    "lsetxattr": (189, 6),
     "memfd_create": (319, 279),
     "memfd_secret": (447, 447),
+    "modify_ldt": (154, _NONE),
     "mount": (165, 40),
     "mount_setattr": (442, 442),
     "move_mount": (429, 429),
@@ -45,9 +55,12 @@ _REFUSED = {  # call -> (its number on x86_64, on aarch64)
     "request_key": (249, 218),
     "semget": (64, 190),
     "setns": (308, 268),
+    "setxattr": (188, 5),
+    "setxattrat": (463, 463),
     "shmat": (30, 196),
     "shmget": (29, 194),
     "socket": (41, 198),
+    "syslog": (103, 116),
     "umount2": (166, 39),
     "unshare": (272, 97),
     "userfaultfd": (323, 282),

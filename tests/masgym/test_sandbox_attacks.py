@@ -3,6 +3,7 @@
 import ast
 import ctypes
 import os
+import platform
 import socket
 import time
 from pathlib import Path
@@ -76,6 +77,49 @@ REFUSED = {  # attack -> (program, the error that must end it)
         CALL.format(call="libc.syscall(ctypes.c_long(321), 0, 0, 0)"),
         "PermissionError",
     ),
+    "lets the kernel do its input and output": (
+        CALL.format(call="libc.syscall(425, 8, ctypes.create_string_buffer(200))"),
+        "PermissionError",
+    ),
+    "takes the machine's share of asynchronous input and output": (
+        CALL.format(call="libc.syscall(206, 60000, ctypes.byref(ctypes.c_ulong(0)))"),
+        "PermissionError",
+    ),
+    "handles faults of its memory itself": (CALL.format(call="libc.syscall(323, 1)"), "PermissionError"),
+    "reads the kernel's log": (CALL.format(call="libc.klogctl(10, None, 0)"), "PermissionError"),
+    "calls by the kernel's second table": (CALL.format(call="libc.syscall(0x40000000 + 39)"), "PermissionError"),
+    "changes its segments": (
+        CALL.format(call="libc.syscall(154, 1, ctypes.create_string_buffer(16), 16)"),
+        "PermissionError",
+    ),
+    "watches files that the host uses": (CALL.format(call="libc.inotify_init()"), "PermissionError"),
+    "watches all files": (CALL.format(call="libc.fanotify_init(0x200, 0)"), "PermissionError"),
+    "keeps memory in the attributes of a file": (
+        "import os\nopen('a', 'w')\nos.setxattr('a', 'user.a', b'x' * 60000)",
+        "PermissionError",
+    ),
+    "writes its input": ("import os\nos.write(0, b'x')", "OSError"),
+    "resizes its input": ("import os\nos.ftruncate(0, 2**30)", "OSError"),
+    "maps its input to write it": (
+        "import mmap\nmmap.mmap(0, 1, mmap.MAP_SHARED, mmap.PROT_WRITE)",
+        ("PermissionError", "ValueError"),
+    ),
+    "opens memory that the host shares": ("open('/dev/shm/mine', 'w')", "FileNotFoundError"),
+    "meets others at an abstract socket": (
+        "import socket\nsocket.socket(socket.AF_UNIX).bind('\\0mine')",
+        "PermissionError",
+    ),
+    "types into the terminal": ("import fcntl, termios\nfcntl.ioctl(0, termios.TIOCSTI, b'x')", "OSError"),
+    "puts itself before others": ("import os\nos.nice(-5)", "PermissionError"),
+    "takes a processor for itself": (
+        "import os\nos.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))",
+        "PermissionError",
+    ),
+    "starts more processes than it may": (
+        "import os, resource\nresource.prlimit(os.getpid(), resource.RLIMIT_NPROC, (100, 100))",
+        ("ValueError", "PermissionError"),
+    ),
+    "makes the interpreter its own": ("import os, sys\nos.chmod(sys.executable, 0o777)", "OSError"),
     "sets the clock": ("import time\ntime.clock_settime(time.CLOCK_REALTIME, 0)", "PermissionError"),
     "renames the machine": ("import socket\nsocket.sethostname('mine')", "PermissionError"),
     "imports what the host has installed": ("import pytest", "ModuleNotFoundError"),
@@ -95,9 +139,16 @@ REFUSED = {  # attack -> (program, the error that must end it)
 @pytest.mark.parametrize("attack", REFUSED)
 def test_refused(attack: str) -> None:
     program, errors = REFUSED[attack]
+    _skip_elsewhere(program)
     ran = run_program(program)
     assert ran.outcome == "exception", ran
     assert ran.error.startswith(errors), ran
+
+
+def _skip_elsewhere(program: str) -> None:
+    """Some attacks hold numbers of calls, or code, of one kind of processor."""
+    if platform.machine() != "x86_64" and ("libc.syscall(" in program or "bytes.fromhex" in program):
+        pytest.skip("of x86-64")
 
 
 ENDED = {  # attack -> (program, what it ends as)
@@ -126,6 +177,11 @@ ENDED = {  # attack -> (program, what it ends as)
         {"killed", "memory"},
     ),
     "kills its group": ("import os\nos.killpg(0, 9)", {"killed"}),
+    "calls the kernel as a program of 32 bits": (
+        LIBC + "import mmap\nroom = mmap.mmap(-1, 4096, prot=7)\nroom.write(bytes.fromhex('b814000000cd80c3'))\n"
+        "ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(room)))()",
+        {"killed"},
+    ),
     "writes to address 0": ("import ctypes\nctypes.memset(0, 0, 1)", {"killed"}),
 }
 
@@ -136,6 +192,7 @@ SLEEPERS = {"sleeps", "stops itself", "waits for a thread that does not end"}
 @pytest.mark.parametrize("attack", ENDED)
 def test_ended(attack: str) -> None:
     program, outcomes = ENDED[attack]
+    _skip_elsewhere(program)
     ran = run_program(program, limits=Limits(cpu=1, wall=2 if attack in SLEEPERS else 30))
     assert ran.outcome in outcomes, ran
     assert len(ran.stdout) < 2**19
@@ -151,7 +208,12 @@ def test_the_attacks_are_real() -> None:
     ):
         program = REFUSED[attack][0].replace("/tmp/link", "link")
         assert run_program(program, backend="unsafe").outcome == "ok", attack
-    for attack in ("reads the memory of processes", "makes a file in memory", "shares memory that no limit counts"):
+    for attack in (
+        "reads the memory of processes",
+        "makes a file in memory",
+        "shares memory that no limit counts",
+        "watches files that the host uses",
+    ):
         assert run_program(REFUSED[attack][0], backend="unsafe").outcome == "ok", attack
 
 
@@ -214,6 +276,26 @@ def test_signals_reach_nobody_outside() -> None:
     assert ran.stdout.count("ProcessLookupError") >= 2
     assert run_program("import os\nos.kill(-1, 9)\nprint('alone')").outcome in ("ok", "exception")
     assert run_program("import os\nos.kill(os.getppid(), 9)\nprint('alive')").outcome in ("ok", "killed")
+
+
+def test_the_first_process_of_the_sandbox_cannot_be_stopped() -> None:
+    """It is bwrap, and ends the others."""
+    program = "import os, signal\nfor s in (signal.SIGSTOP, signal.SIGTSTP, signal.SIGKILL): os.kill(1, s)\nprint('on')"
+    ran = run_program(program)
+    assert (ran.outcome, ran.stdout) == ("ok", "on\n")
+
+
+def test_a_program_that_replaces_itself_keeps_its_limits_and_its_filter() -> None:
+    then = (
+        "import os, resource, socket\nprint(os.getuid(), resource.getrlimit(resource.RLIMIT_AS), len(os.environ))\n"
+        "try: socket.socket()\nexcept PermissionError: print('refused')"
+    )
+    program = (
+        f"import os, sys\nwords = [sys.executable, '-S', '-c', {then!r}] + ['x' * 100_000] * 15\n"
+        "os.execve(sys.executable, words, {'A': 'x' * 100_000})"
+    )
+    ran = run_program(program, limits=Limits(memory=300 * 2**20))
+    assert ran.stdout == f"{os.getuid() or 65534} ({300 * 2**20}, {300 * 2**20}) 1\nrefused\n", ran
 
 
 FORKS = """
