@@ -93,7 +93,7 @@ def _cell(text: str) -> str:
 _COLUMNS = (
     *("run", "difficulty", "success", "success_low", "success_high", "tasks", "episodes", "turns_to_solve", "returns"),
     *("malformed_rate", "failures", "C_tok", "C_call", "C_tool", "U_tok", "pass_at_k", "task_hash", "fingerprint"),
-    *("latency_p50", "latency_p95"),
+    *("sandbox", "latency_p50", "latency_p95"),
 )
 
 
@@ -112,7 +112,7 @@ def _sizes(report: Report) -> list[object]:
 
 
 def _rest(out: RunReport) -> list[object]:
-    return [out.run.task_hash, out.run.fingerprint, out.latency.p50, out.latency.p95]
+    return [out.run.task_hash, out.run.fingerprint, out.run.sandbox, out.latency.p50, out.latency.p95]
 
 
 def _summary(out: RunReport) -> Block:

@@ -76,6 +76,14 @@ def test_a_run_folder_holds_everything(tmp_path):
     assert from_json(report) == out.report
 
 
+def test_every_report_says_that_programs_ran_without_isolation(tmp_path):
+    played(planned("solo", "code", tasks=1, samples=1, sandbox="unsafe"), OracleAgent(), tmp_path)
+    report = json.loads((tmp_path / "report.json").read_text())
+    (row, *_) = csv.DictReader((tmp_path / "report.csv").read_text().splitlines())
+    assert (report["run"]["sandbox"], row["sandbox"], report["cost"]["C_tool"]) == ("unsafe", "unsafe", 2)
+    assert "| sandbox | unsafe |" in (tmp_path / "report.md").read_text()
+
+
 def test_the_schema_refuses_what_is_no_report(tmp_path):
     report = report_json(played(planned(tasks=1), OracleAgent(), None))
     jsonschema.validate(report, SCHEMA)
