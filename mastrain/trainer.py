@@ -49,11 +49,13 @@ def train(
 ) -> int:
     """Steps done+1 .. train.steps, as far as the budget goes; ends early, after a whole step, when `stop` says so.
     -> the last step done."""
-    settings, spent = run.config.train, log.spent
+    settings, budget, spent = run.config.train, run.config.budget.sampled_tokens, log.spent
     with ThreadPoolExecutor(max_workers=len(run.updaters)) as pool:
         for step in range(done + 1, settings.steps + 1):
             if stop() or exhausted(run, spent):
                 break
+            for updater in run.updaters.values():
+                updater.spent = spent / budget if budget else 0.0
             metrics = train_step(run, log, step, pool)
             spent += sampled_tokens(metrics)
             metrics[SPENT] = spent

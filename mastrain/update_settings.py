@@ -58,12 +58,13 @@ class UpdateSettings:
         wanted = coefficient * math.exp(0.2 * (1 - entropy / self.entropy_target))
         return min(max(wanted, self.entropy_coefficient), 50 * self.entropy_coefficient)
 
-    def learning_rate_at(self, step: int) -> float:
-        """Rate of optimiser step `step`, counted from 0."""
+    def learning_rate_at(self, step: int, spent: float = 0.0) -> float:
+        """Rate of optimiser step `step`, counted from 0, of a run that has spent that share of its budget: it has
+        fallen to 0 where the run ends, whichever of the two ends it."""
         if step < self.warmup_steps:
             return self.learning_rate * (step + 1) / (self.warmup_steps + 1)
         if self.schedule == "constant":
             return self.learning_rate
-        progress = min(1.0, (step - self.warmup_steps) / (self.total_steps - self.warmup_steps))
+        progress = min(1.0, max(spent, (step - self.warmup_steps) / (self.total_steps - self.warmup_steps)))
         left = 1 - progress if self.schedule == "linear" else (1 + math.cos(math.pi * progress)) / 2
         return self.learning_rate * left
