@@ -43,6 +43,7 @@ class Updater(GRPOTrainer):
     ) -> None:
         self.settings = settings
         self.steps = 0  # optimiser steps taken: the policy's version
+        self.spent = 0.0  # share of the run's budget, where it has one: the schedule ends with it
         self._policy = model
         self._micro: Batch | None = None  # the micro-batch in hand
         self._objective: Objective | None = None  # of the step in hand
@@ -75,18 +76,22 @@ class Updater(GRPOTrainer):
 
         Raises BadValue without rows, FloatingPointError before weights are touched by a gradient that is not finite.
         """
-        if not micro_batches:
-            raise BadValue("an update of 0 micro-batches; expected at least 1: skip a policy that has no rows.")
-        self._begin(micro_batches, objective)
-        self._policy.train()  # TRL's losses look at it; there is no dropout
-        loss = sum(self.training_step(self._policy, {"batch": micro}, None).item() for micro in micro_batches)
-        self._policy.eval()
-        rate = self.settings.learning_rate_at(self.steps)
+        loss = self._backward(micro_batches, objective)
+        rate = self.settings.learning_rate_at(self.steps, self.spent)
         norm = self._finish(rate)
         means = {name: total / self._tokens for name, total in self._sums.items()}
         bonus = self._bonus
         self._bonus = self.settings.next_entropy_coefficient(bonus, means["entropy"])
         return {"loss": loss, "grad_norm": norm, "learning_rate": rate, "entropy_coefficient": bonus, **means}
+
+    def gradient(self, micro_batches: Sequence[Batch], objective: Objective) -> Tensor:
+        """(parameters,) that of one mini-batch's loss, as `step` has it before it clips by norm. Nothing moves."""
+        self._backward(micro_batches, objective)
+        parameters = [x for x in self._policy.parameters() if x.requires_grad]
+        flat = [(torch.zeros_like(x) if x.grad is None else x.grad).flatten() for x in parameters]
+        self._adam.zero_grad(set_to_none=True)
+        self._metrics["train"].clear()
+        return torch.cat(flat)
 
     def state_dict(self) -> dict[str, Any]:
         """All that the next step depends on but the policy's weights; `torch.load(weights_only=True)` reads it."""
@@ -108,6 +113,16 @@ class Updater(GRPOTrainer):
         except (RuntimeError, ValueError) as error:
             raise BadValue(f"a checkpoint of another model: {error}") from error
         self.steps, self._bonus = state["steps"], state["entropy_coefficient"]
+
+    def _backward(self, micro_batches: Sequence[Batch], objective: Objective) -> float:
+        """Add the gradients up. -> the loss."""
+        if not micro_batches:
+            raise BadValue("an update of 0 micro-batches; expected at least 1: skip a policy that has no rows.")
+        self._begin(micro_batches, objective)
+        self._policy.train()  # TRL's losses look at it; there is no dropout
+        loss = sum(self.training_step(self._policy, {"batch": micro}, None).item() for micro in micro_batches)
+        self._policy.eval()
+        return loss
 
     def _begin(self, micro_batches: Sequence[Batch], objective: Objective) -> None:
         self._objective, self._sums = objective, defaultdict(float)
