@@ -3,59 +3,98 @@
 suite -> cells, each a run in `OUT/cells/HASH` -> tables (Markdown, CSV) and curves (SVG)
 
 What is there is not run again, what was interrupted goes on: it can be run in pieces. The report covers what is done.
+A cell that fails is told, and the others go on.
 """
 
 import sys
+import traceback
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Literal
 
 from masgym.errors import BadValue, MasgymError
-from mastrain.__main__ import compose_run
-from mastrain.comparison import write_report
+from masgym.files import locked
+from mastrain.comparison import done, write_report
 from mastrain.config import parse
 from mastrain.games import check_names
-from mastrain.suite import Cell, cells, read_suite, with_seeds
+from mastrain.suite import CELLS, Cell, Suite, cells, read_suite, with_seeds
 
 USAGE = """python -m mastrain.compare suite=NAME [out=FOLDER] [seeds=0,1] [report_only=true] [override ...]
 
 suite        a file of configs/suite: quick, games, reasoning, ablations
-out          where cells, tables and curves go (runs/compare/NAME)
+out          where cells, tables and curves go (runs/compare/NAME); one process at a time
 seeds        in place of the suite's
 report_only  write the report of what is done, run nothing
 override     of every cell, as for python -m mastrain: budget.sampled_tokens=100000 train.eval_tasks=100
+
+Run again, it goes on. Exit status: 0 done, 1 a cell failed, 2 a mistake in the arguments, 130 interrupted.
 """
 
+Run = Callable[[Cell, Path], int]  # (cell, the suite's folder) -> exit status
 
-def main(arguments: Sequence[str], run: Callable[[Cell, Path], int] | None = None) -> int:
-    """-> exit status: 0 done, 130 interrupted. Raises MasgymError before time is spent."""
+
+def main(arguments: Sequence[str], run: Run | None = None) -> int:
+    """-> exit status, as in USAGE. Raises MasgymError before time is spent."""
     options, overrides = _options(arguments)
     suite = read_suite(options["suite"])
     if "seeds" in options:
         suite = with_seeds(suite, options["seeds"])
     out = Path(options.get("out", f"runs/compare/{suite.name}"))
-    todo = cells(suite, overrides)
-    for cell in todo:
+    wanted = cells(suite, overrides)
+    for cell in wanted:
         check_names(parse(cell.config))
-    for number, cell in enumerate(todo, 1):
-        folder = out / "cells" / cell.hash
-        if options.get("report_only") == "true" or (folder / "after.json").exists():
+    only = options.get("report_only") == "true"
+    with nullcontext() if only else locked(out):
+        code = 0 if only else _run_all(suite, wanted, out, run or run_cell)
+        for path in write_report(suite, wanted, out):
+            print(path)
+    return code
+
+
+def _run_all(suite: Suite, wanted: Sequence[Cell], out: Path, run: Run) -> int:
+    """-> exit status."""
+    failed = list[Cell]()
+    for number, cell in enumerate(wanted, 1):
+        if done(cell, out):
             continue
-        print(f"--- {number}/{len(todo)}: {cell.label} ({folder})", flush=True)
-        code = (run or run_cell)(cell, folder)
-        write_report(suite, todo, out)
-        if code:
-            return code
-    for path in write_report(suite, todo, out):
-        print(path)
-    return 0
+        print(f"--- {number}/{len(wanted)}: {cell.label} ({out / CELLS / cell.hash})", flush=True)
+        outcome = _try(cell, wanted, out, run)
+        if outcome == "interrupted":
+            return 130
+        if outcome == "failed":
+            failed.append(cell)
+        else:
+            write_report(suite, wanted, out)
+    for cell in failed:
+        print(f"failed: {cell.label} ({out / CELLS / cell.hash})", file=sys.stderr)
+    return 1 if failed else 0
 
 
-def run_cell(cell: Cell, folder: Path) -> int:
+def _try(cell: Cell, wanted: Sequence[Cell], out: Path, run: Run) -> Literal["done", "failed", "interrupted"]:
+    """Run one cell. Whatever goes wrong in it is its own, said here: the others do not depend on it."""
+    missing = [other.label for other in wanted if other.hash in cell.needs and not done(other, out)]
+    if missing:
+        print(f"mastrain.compare: it begins from {', '.join(missing)}, which is not done", file=sys.stderr)
+        return "failed"
+    try:
+        return "interrupted" if run(cell, out) else "done"
+    except KeyboardInterrupt:
+        return "interrupted"
+    except MasgymError as error:
+        print(f"mastrain.compare: {error}", file=sys.stderr)
+    except Exception:  # a bug, or the machine's fault (memory, disk)
+        traceback.print_exc()
+    return "failed"
+
+
+def run_cell(cell: Cell, out: Path) -> int:
     """Begin the run of a cell, or go on with it."""
     from mastrain.main import main as train  # torch and trl: only where something is run
 
-    begun = (folder / "config.yaml").exists()
-    data = compose_run([f"resume={folder}"] if begun else [*cell.overrides, f"run_dir={folder}"])
+    data = cell.data(out)
+    if (Path(data["run_dir"]) / "config.yaml").exists():
+        data["resume"] = data["run_dir"]
     return train(parse(data), data)
 
 

@@ -4,17 +4,19 @@ import csv
 import io
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
 
+from masgym.errors import BadFile
 from masgym.estimates import Estimate, share_interval
 from masgym.files import write_whole
 from masgym.report import Report, from_json
 from masgym.tables import Block, markdown_table, number
 from masgym.types import value
 from mastrain.curves import svg
-from mastrain.suite import Cell, Suite
+from mastrain.suite import CELLS, Cell, Suite
 
 Curve = list[tuple[float, float]]  # (sampled tokens, success on validation tasks)
 
@@ -26,7 +28,7 @@ class Result:
     cell: Cell
     sampled: Report
     greedy: Report | None  # None where only sampling makes sense (best of k)
-    tokens: int  # sampled for training
+    tokens: int  # sampled for training, that of the cells which it begins from included
     curve: Curve
 
 
@@ -65,7 +67,7 @@ class Row:
 
 def write_report(suite: Suite, wanted: Sequence[Cell], out: Path) -> tuple[Path, ...]:
     """`table.md`, `table.csv` and a picture of each domain's curves, of the cells that are done. -> their paths."""
-    results = [found for cell in wanted if (found := read_result(cell, out / "cells" / cell.hash))]
+    results = read_results(wanted, out)
     rows = [
         Row(domain=domain, method=method, results=tuple(done))
         for domain in suite.domains
@@ -82,10 +84,38 @@ def write_report(suite: Suite, wanted: Sequence[Cell], out: Path) -> tuple[Path,
     return tuple(out / name for name in files)
 
 
-def read_result(cell: Cell, folder: Path) -> Result | None:
-    """None for a cell that is not done. Raises BadFile for a report that is none."""
-    if not (folder / "after.json").exists():
-        return None
+def done(cell: Cell, out: Path) -> bool:
+    """Whether its run, in the suite's folder `out`, came to its end."""
+    return (out / CELLS / cell.hash / "after.json").exists()
+
+
+def read_results(wanted: Sequence[Cell], out: Path) -> list[Result]:
+    """Those that are done. Raises BadFile for files that are no reports."""
+    own = {cell.hash: read_result(cell, out / CELLS / cell.hash) for cell in wanted if done(cell, out)}
+    needs = {cell.hash: cell.needs for cell in wanted}
+
+    def before(cell: str) -> set[str]:
+        return {cell}.union(*(before(other) for other in needs[cell]))
+
+    return [
+        replace(own[cell.hash], cell=cell, tokens=sum(own[one].tokens for one in before(cell.hash) if one in own))
+        for cell in wanted
+        if cell.hash in own
+    ]
+
+
+def read_result(cell: Cell, folder: Path) -> Result:
+    """One that is done. Raises BadFile for files that are no reports."""
+    try:
+        return _read_result(cell, folder)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise BadFile(
+            f"{folder} holds no reports of a run ({error!r}); remove its after.json to have it evaluated again, or the "
+            "whole folder to have it run again."
+        ) from error
+
+
+def _read_result(cell: Cell, folder: Path) -> Result:
     reports = {name: from_json(report) for name, report in json.loads((folder / "after.json").read_text()).items()}
     metrics = folder / "metrics.jsonl"
     steps = [json.loads(line) for line in metrics.read_text().splitlines()] if metrics.exists() else []

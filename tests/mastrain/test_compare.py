@@ -3,14 +3,18 @@
 import csv
 import io
 import json
+import re
+import subprocess
+import sys
 from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
 
 from masgym.episodes import EpisodeRecord
-from masgym.errors import BadValue, MasgymError, UnknownName
+from masgym.errors import BadFile, BadValue, MasgymError, UnknownName
 from masgym.report import summarise, to_json
+from mastrain.__main__ import compose_run
 from mastrain.compare import main, run_cell
 from mastrain.comparison import mean_curve
 from mastrain.config import parse
@@ -47,8 +51,9 @@ def report(share, tasks=10):
     return to_json(summarise([record(i, i < share * tasks) for i in range(tasks)]))
 
 
-def fake(cell, folder):
+def fake(cell, out):
     """A run that got 20 % better for every thousand tokens."""
+    folder = out / "cells" / cell.hash
     folder.mkdir(parents=True)
     trains = cell.config["algo"]["name"] not in ("warm", "best_of_k")
     (folder / "before.json").write_text(json.dumps({"sampled": report(0.2), "greedy": report(0.3)}))
@@ -73,11 +78,36 @@ methods:
 """
 
 
+CHAIN = """
+seeds: [0]
+common: [train.eval_tasks=10]
+domains:
+  plan_path: [env=plan_path]
+methods:
+  together: [algo=warm, "policies.init_from={tool: <tool alone>, actor: <actor alone>}"]
+  swapped: [algo=warm, "policies.init_from={tool: <actor alone>:actor, actor: <actor alone>:tool}"]
+  tool alone: [algo=at_grpo_explore, "policies.frozen=[actor]"]
+  actor alone: [algo=at_grpo_explore, "policies.frozen=[tool]"]
+"""
+
+
 @pytest.fixture
-def _small(tmp_path, monkeypatch):
-    (tmp_path / "configs" / "suite").mkdir(parents=True)
-    (tmp_path / "configs" / "suite" / "small.yaml").write_text(SMALL)
+def suites(tmp_path, monkeypatch):
+    """name, text -> a suite of that name."""
+    folder = tmp_path / "configs" / "suite"
+    folder.mkdir(parents=True)
     monkeypatch.setattr("mastrain.suite.configs_dir", lambda: tmp_path / "configs")
+
+    def make(name, text):
+        (folder / f"{name}.yaml").write_text(text)
+        return read_suite(name)
+
+    return make
+
+
+@pytest.fixture
+def _small(suites):
+    suites("small", SMALL)
 
 
 @pytest.mark.parametrize("name", SUITES)
@@ -98,11 +128,11 @@ def test_a_suite_is_run_in_pieces_and_reported(tmp_path):
     arguments, ran = ["suite=small", f"out={out}"], []
 
     def one_by_one(most):
-        def run(cell, folder):
+        def run(cell, out):
             if len(ran) == most:
                 return 130
             ran.append(cell)
-            return fake(cell, folder)
+            return fake(cell, out)
 
         return run
 
@@ -134,14 +164,170 @@ def test_an_interrupted_cell_goes_on(tmp_path, monkeypatch):
     import mastrain.main
 
     (cell, *_), seen = cells(read_suite("small")), []
+    folder = tmp_path / "cells" / cell.hash
     monkeypatch.setattr(mastrain.main, "main", lambda config, data: seen.append(data) or 0)
-    run_cell(cell, tmp_path / "cell")
-    (tmp_path / "cell").mkdir()
-    (tmp_path / "cell" / "config.yaml").write_text("")
-    run_cell(cell, tmp_path / "cell")
-    assert [data["resume"] for data in seen] == [None, str(tmp_path / "cell")]
-    assert seen[0]["run_dir"] == str(tmp_path / "cell")
+    run_cell(cell, tmp_path)
+    folder.mkdir(parents=True)
+    (folder / "config.yaml").write_text("")
+    run_cell(cell, tmp_path)
+    assert [data["resume"] for data in seen] == [None, str(folder)]
+    assert seen[0]["run_dir"] == str(folder)
     assert seen[0]["algo"] == cell.config["algo"]
+
+
+@pytest.mark.usefixtures("_small")
+@pytest.mark.parametrize("error", [BadFile("the disk is full"), RuntimeError("a bug"), MemoryError()])
+def test_a_cell_that_fails_does_not_lose_the_others(tmp_path, capsys, error):
+    out, ran = tmp_path / "out", []
+
+    def run(cell, out):
+        ran.append(cell)
+        if len(ran) == 2:
+            raise error
+        return fake(cell, out)
+
+    assert main(["suite=small", f"out={out}"], run) == 1
+    assert len(ran) == 4
+    assert "3 of 4 runs done" in (out / "table.md").read_text()
+    assert f"failed: {ran[1].label}" in capsys.readouterr().err
+    assert main(["suite=small", f"out={out}"], run) == 0
+    assert ran[4:] == [ran[1]]
+
+
+@pytest.mark.usefixtures("_small")
+def test_an_interrupt_ends_the_suite_and_it_goes_on(tmp_path):
+    def run(cell, out):
+        raise KeyboardInterrupt
+
+    assert main(["suite=small", f"out={tmp_path / 'out'}"], run) == 130
+    assert main(["suite=small", f"out={tmp_path / 'out'}"], fake) == 0
+
+
+@pytest.mark.usefixtures("_small")
+def test_two_at_once_in_one_folder_are_refused_but_for_the_report(tmp_path):
+    out = tmp_path / "out"
+    program = (
+        "from pathlib import Path\nfrom masgym.files import locked\n"
+        f"with locked(Path({str(out)!r})):\n    print(1, flush=True)\n    input()"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stdin=-1, stdout=-1, text=True) as other:
+        assert other.stdout.readline() == "1\n"
+        with pytest.raises(BadValue, match="in use by another process"):
+            main(["suite=small", f"out={out}"], fake)
+        assert main(["suite=small", f"out={out}", "report_only=true"], fake) == 0
+        other.communicate("\n")
+    assert main(["suite=small", f"out={out}"], fake) == 0
+
+
+@pytest.mark.usefixtures("_small")
+def test_a_damaged_report_is_told_with_its_cell(tmp_path):
+    assert main(["suite=small", f"out={tmp_path}"], fake) == 0
+    cell = cells(read_suite("small"))[0]
+    (tmp_path / "cells" / cell.hash / "after.json").write_text("{")
+    with pytest.raises(BadFile, match=f"{cell.hash} holds no reports"):
+        main(["suite=small", f"out={tmp_path}", "report_only=true"], fake)
+
+
+def test_a_cell_begins_where_others_ended(suites, tmp_path):
+    made = {cell.method: cell for cell in cells(suites("chain", CHAIN))}
+    assert list(made) == ["tool alone", "actor alone", "together", "swapped"]
+    tool, actor = made["tool alone"].hash, made["actor alone"].hash
+    assert made["together"].needs == (tool, actor)
+    assert made["swapped"].needs == (actor,)
+    data = made["swapped"].data(tmp_path / "a b")
+    there = tmp_path / "a b" / "cells" / actor
+    assert data["policies"]["init_from"] == {"tool": f"{there}:actor", "actor": f"{there}:tool"}
+    assert parse(data).run_dir == str(tmp_path / "a b" / "cells" / made["swapped"].hash)
+    assert "init_from" not in str(made["tool alone"].data(tmp_path)["policies"]["init_from"])
+
+
+def test_a_cell_is_another_one_when_what_it_begins_from_is(suites):
+    plain = {cell.method: cell.hash for cell in cells(suites("chain", CHAIN))}
+    changed = CHAIN.replace('"policies.frozen=[tool]"', '"policies.frozen=[tool]", algo.lr=1e-5')
+    other = {cell.method: cell.hash for cell in cells(suites("chain", changed))}
+    assert [name for name in plain if plain[name] != other[name]] == ["actor alone", "together", "swapped"]
+
+
+def test_cells_run_after_those_they_begin_from_and_wait_for_them(suites, tmp_path, capsys):
+    suites("chain", CHAIN)
+    ran, broken = [], ["tool alone"]
+
+    def run(cell, out):
+        ran.append(cell.method)
+        if cell.method in broken:
+            raise RuntimeError("broken")
+        return fake(cell, out)
+
+    assert main(["suite=chain", f"out={tmp_path / 'out'}"], run) == 1
+    assert ran == ["tool alone", "actor alone", "swapped"]
+    assert "begins from plan_path, tool alone, seed 0, which is not done" in capsys.readouterr().err
+    broken.clear()
+    assert main(["suite=chain", f"out={tmp_path / 'out'}"], run) == 0
+    assert ran[3:] == ["tool alone", "together"]
+    rows = {row["method"]: row for row in csv.DictReader((tmp_path / "out" / "table.csv").open())}
+    tokens = {name: float(row["training_tokens"]) for name, row in rows.items()}
+    assert tokens == {"together": 4000, "swapped": 2000, "tool alone": 2000, "actor alone": 2000}
+
+
+@pytest.mark.parametrize(
+    ("methods", "error", "says"),
+    [
+        ("a: [algo=warm, 'policies.init_from={tool: <b>}']", UnknownName, "method in <...> of 'a' 'b'"),
+        (
+            "a: [algo=warm, 'policies.init_from={tool: <b>}']\n  b: [algo=warm, 'policies.init_from={tool: <a>}']",
+            BadValue,
+            "a begins from b begins from a",
+        ),
+        ("a: [nowhere]", UnknownName, "Known: team_grpo, warm"),
+    ],
+)
+def test_what_a_method_names_must_be_there(suites, tmp_path, methods, error, says):
+    (tmp_path / "configs" / "suite" / "shared").mkdir()
+    (tmp_path / "configs" / "suite" / "shared" / "methods.yaml").write_text(
+        "warm: [algo=warm]\nteam_grpo: [algo=team_grpo]"
+    )
+    text = f"seeds: [0]\ncommon: []\ndomains:\n  plan_path: [env=plan_path]\nmethods:\n  {methods}\n"
+    with pytest.raises(error, match=re.escape(says)):
+        cells(suites("wrong", text))
+
+
+def test_a_file_that_is_no_suite(suites):
+    with pytest.raises(BadFile, match=r"wrong\.yaml is no suite"):
+        suites("wrong", "seeds: [0]\nmethods: {}")
+
+
+FREE = {  # what is the method, so that it may differ between rows; the rest of an algo is equal
+    *("name", "branches", "greedy_fraction", "credit", "advice_credit", "turns", "normalise"),
+    *("set_power", "length_power", "reduction"),
+}
+
+
+@pytest.mark.parametrize("name", ["quick", "games", "reasoning"])
+def test_rows_of_a_domain_differ_by_method_only(name):
+    suite = with_seeds(read_suite(name), "0")
+    for domain in suite.domains:
+        seen = {
+            cell.method: {
+                "algo": {k: v for k, v in cell.config["algo"].items() if k not in FREE},
+                **{k: cell.config[k] for k in ("env", "train", "budget", "model")},
+            }
+            for cell in cells(replace(suite, domains={domain: suite.domains[domain]}))
+        }
+        assert len(seen) == len(suite.methods)
+        for method, found in seen.items():
+            assert found == seen["warm"], (domain, method)
+
+
+@pytest.mark.parametrize("domain", ["plan_path", "sokoban"])
+def test_at_grpo_of_the_suites_is_the_tuned_one(domain):
+    """But for how deep its trees are, which all methods with trees share."""
+    suite = with_seeds(read_suite("games"), "0")
+    methods = {"at_grpo per role": suite.methods["at_grpo per role"]}
+    (cell,) = cells(replace(suite, domains={domain: suite.domains[domain]}, methods=methods))
+    tuned = compose_run([f"env={domain}"])
+    assert cell.config["algo"] | {"turns": 0} == tuned["algo"] | {"turns": 0}
+    assert cell.config["env"] == tuned["env"]
+    assert cell.config["train"]["tasks"] == tuned["train"]["tasks"]
 
 
 def test_mean_curves_are_read_between_points():
@@ -161,4 +347,4 @@ def test_mean_curves_are_read_between_points():
 )
 def test_mistakes_are_told_before_anything_runs(arguments, error, says, tmp_path):
     with pytest.raises(error, match=says):
-        main([*arguments, f"out={tmp_path}"], lambda cell, folder: pytest.fail("ran"))
+        main([*arguments, f"out={tmp_path}"], lambda cell, out: pytest.fail("ran"))
