@@ -110,6 +110,33 @@ def test_a_restored_state_runs_nothing_again(name: str) -> None:
     assert len(asked) == 2
 
 
+ASKING = {  # domain -> what its tool user and its actor reply, so that tools run
+    "sudoku": ("```python\nprint('11=1')\n```", "nothing"),
+    "code": ("f(1) == 1", "0"),
+    "math": ("```python\nprint(r'\\sqrt{12}')\n```", r"\boxed{\sqrt{2}+1}"),
+    "search": ("?the first thing", "?the second thing"),
+}
+
+
+@pytest.mark.parametrize("name", ASKING)
+def test_restoring_runs_no_tool_of_any_domain(name: str) -> None:
+    asked: list = []
+
+    def counted(tool):
+        return lambda arguments: asked.append(tool) or default_driver().tools[tool](arguments)
+
+    driver = Driver(tools={tool: counted(tool) for tool in default_driver().tools})
+    options = {"entities": 200} if name == "search" else {}
+    made = game(name, "pair", **options)
+    now = start(made, made.domain.tasks.get("train", 0))
+    for reply in ASKING[name]:
+        now = answer(now, reply, lambda game_, state, outputs: step_sync(game_, state, outputs, driver.run))
+    runs = len(asked)
+    assert runs > 0
+    assert Snapshot.from_json(now.to_json(), made).state == now.state
+    assert len(asked) == runs
+
+
 def test_branches_of_one_state_run_each_their_own_program() -> None:
     driver, asked = counting()
     made = game("sokoban", "pair")

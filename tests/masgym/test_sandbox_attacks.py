@@ -225,6 +225,13 @@ def test_the_root_holds_nothing_but_the_interpreter() -> None:
     assert (tmp, devices) == ([], ["null", "urandom"])
 
 
+def test_namespaces_and_user_are_its_own() -> None:
+    ran = run_program("import os; print(os.getpid(), os.getppid(), os.getuid() != 0, os.uname().nodename)")
+    assert ran.stdout == "2 1 True sandbox\n"
+    ran = run_program("import socket; print([name for _, name in socket.if_nameindex()])")
+    assert ran.outcome == "exception" or ran.stdout == "['lo']\n"
+
+
 def test_what_it_writes_is_on_no_disk_of_the_host_and_gone_in_the_next_run() -> None:
     name = f"masgym-{os.getpid()}-{time.time_ns()}"
     leave = f"import os\nopen('/tmp/{name}', 'w').write('x')\nos.symlink('/', '/tmp/{name}-link')\n"
