@@ -23,7 +23,7 @@ class Options:
     base_url: str | None = None  # of an OpenAI-compatible endpoint
     temperature: float | None = None
     max_tokens: int | None = None  # of one reply
-    timeout: float = 120.0  # seconds for one try
+    timeout: float = 120.0  # seconds for one try, and for a reply of `python:`
     retries: int = 4  # tries after the first one
     concurrency: int = 64  # requests open at once
 

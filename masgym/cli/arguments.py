@@ -96,7 +96,7 @@ def add_agents(parser: argparse.ArgumentParser, default: str | None = None) -> N
     models.add_argument("--temperature", type=float, metavar="X", help=f"of sampling {own.format(1)}")
     models.add_argument("--max-tokens", type=int, metavar="N", help=f"of one reply {own.format(512)}")
     for name, metavar, what in (
-        ("timeout", "SECONDS", "for one try of a request"),
+        ("timeout", "SECONDS", "for one try of a request, and for one reply of python:"),
         ("retries", "N", "tries after a failed one"),
         ("concurrency", "N", "requests open at once to an endpoint"),
     ):

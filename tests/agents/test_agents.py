@@ -124,6 +124,11 @@ class TestScripted:
 
 
 THEIRS = """
+import asyncio
+import sys
+import threading
+import time
+
 from masgym.agents.base import Reply
 
 class Plain:
@@ -152,6 +157,39 @@ class Number:
 
 class Nothing:
     pass
+
+class Hangs:
+    def act(self, observation):
+        time.sleep(1000)
+
+class HangsAsync:
+    async def act(self, observation):
+        await asyncio.sleep(1000)
+
+class OwnTimeout:
+    async def act(self, observation):
+        async with asyncio.timeout(0.01):
+            await asyncio.sleep(1000)
+
+class Leaves:
+    def act(self, observation):
+        sys.exit(3)
+
+class LeavesAtOnce:
+    def __init__(self):
+        sys.exit(3)
+
+class Cancelled:
+    async def act(self, observation):
+        raise asyncio.CancelledError
+
+class Crowd:
+    def __init__(self):
+        self.barrier = threading.Barrier(40, timeout=30)
+
+    def act(self, observation):
+        self.barrier.wait()
+        return "U"
 """
 
 
@@ -160,6 +198,7 @@ def theirs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "own_team.py").write_text(THEIRS)
     (tmp_path / "broken_team.py").write_text("import no_such_package_anywhere\n")
+    (tmp_path / "script_team.py").write_text("import sys\nsys.exit('usage: script_team')\n")
     yield
     sys.modules.pop("own_team", None)
 
@@ -179,6 +218,8 @@ class TestPython:
             ("no_team:Plain", "'no_team' cannot be imported"),
             ("broken_team:Plain", r"no_such_package_anywhere.*broken_team.py, line 1"),
             ("own_team:Named", "made without arguments"),
+            ("script_team:Plain", "cannot be imported: SystemExit: usage: script_team"),
+            ("own_team:LeavesAtOnce", r"LeavesAtOnce\(\) raised SystemExit: 3"),
             ("own_team:Nothing", r"no method act\(observation\)"),
             ("own_team", "python:module:Class"),
         ],
@@ -193,6 +234,19 @@ class TestPython:
             asked(make_agent("python:own_team:Fails"))
         with pytest.raises(BadValue, match="gave int; a text was expected"):
             asked(make_agent("python:own_team:Number"))
+        for name, told in (("Leaves", "SystemExit: 3"), ("Cancelled", "CancelledError"), ("OwnTimeout", "Timeout")):
+            with pytest.raises(BadValue, match=rf"{name} raised {told}.*\.py, line \d+"):
+                asked(make_agent(f"python:own_team:{name}"))
+
+    @pytest.mark.parametrize("name", ["Hangs", "HangsAsync"])
+    def test_one_that_hangs_is_a_named_failure(self, name):
+        agent = make_agent(f"python:own_team:{name}", Options(timeout=0.2))
+        records = asyncio.run(evaluate(GAME, {"*": agent}, tasks=3))
+        assert [(record.ended, record.success) for record in records] == [("timeout", False)] * 3
+
+    def test_as_many_are_asked_at_once_as_are_played_at_once(self):
+        game = masgym.game("sokoban", "solo", T=1)
+        assert len(asyncio.run(evaluate(game, {"*": make_agent("python:own_team:Crowd")}, tasks=40))) == 40
 
     def test_it_plays(self):
         records = asyncio.run(evaluate(GAME, {"*": make_agent("python:own_team:Async")}, tasks=3))

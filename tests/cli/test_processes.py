@@ -1,0 +1,102 @@
+"""Whole processes: two that want one folder, an agent that hangs, Ctrl-C, --resume."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+TEAM = """
+import os, time
+from pathlib import Path
+
+class Team:
+    def act(self, observation):
+        if Path("hang").exists() and len(list(Path.cwd().glob("run/episodes.jsonl"))):
+            Path("hanging").touch()
+            time.sleep(1000)
+        return "U"
+
+class Waits:
+    def act(self, observation):
+        Path("waiting").touch()
+        while not Path("go").exists():
+            time.sleep(0.02)
+        return "U"
+"""
+EVAL = ["eval", "sokoban", "--workflow", "solo", "--turns", "2", "--tasks", "6", "--workers", "1", "--json"]
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Words -> the process of that command. Those that are left are killed."""
+    (tmp_path / "team.py").write_text(TEAM)
+    started = []
+
+    def go(*words):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "masgym", *words], stdout=-1, stderr=-1, text=True, cwd=tmp_path, env={**os.environ}
+        )
+        started.append(process)
+        return process
+
+    yield go
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def until(path, process):
+    while not path.exists():
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+
+
+def ended(process):
+    """(status, standard output, standard error)"""
+    out, err = process.communicate(timeout=60)
+    return process.returncode, out, err
+
+
+def test_a_folder_is_of_one_process_at_a_time(start, tmp_path):
+    words = [*EVAL, "--agent", "python:team:Waits", "--out", "run"]
+    first = start(*words)
+    until(tmp_path / "waiting", first)
+    for second in [start(*words, *more) for more in ([], ["--resume"])]:
+        status, out, err = ended(second)
+        assert (status, out) == (2, "")
+        assert err == "masgym: the folder run is in use by another process; wait for its end, or choose another one.\n"
+    (tmp_path / "go").touch()
+    status, out, _ = ended(first)
+    assert (status, json.loads(out)["episodes"]) == (0, 6)
+
+
+def test_a_run_whose_agent_hangs_can_be_stopped_and_resumed(start, tmp_path):
+    """A thread that hangs does not hold up Ctrl-C; resumed, the report is that of a run that was never stopped."""
+    words = [*EVAL, "--agent", "python:team:Team"]
+    (tmp_path / "hang").touch()
+    process = start(*words, "--out", "run")
+    until(tmp_path / "hanging", process)
+    process.send_signal(signal.SIGINT)
+    since = time.monotonic()
+    status, out, err = ended(process)
+    assert (status, out) == (130, "")
+    assert time.monotonic() - since < 20
+    assert "Traceback" not in err
+    (tmp_path / "hang").unlink()
+    again = [start(*words, *more) for more in (["--out", "run", "--resume"], ["--out", "two"])]
+    reports = [json.loads(ended(process)[1]) for process in again]
+    assert reports[0] | {"latency": 0} == reports[1] | {"latency": 0}
+
+
+def test_an_agent_that_hangs_is_a_named_outcome(start, tmp_path):
+    (tmp_path / "hang").touch()
+    words = [*EVAL, "--agent", "python:team:Team", "--out", "run", "--timeout", "0.3"]
+    status, out, err = ended(start(*words))
+    assert (status, err) == (0, "")
+    report = json.loads(out)
+    assert (report["episodes"], report["failures"]) == (6, {"timeout": 5})
+    assert report["run"]["settings"] == {}
