@@ -1,6 +1,7 @@
 """Puzzles and their solver, against brute force; replies that try to earn more than they should."""
 
 from itertools import islice, permutations, product
+from time import thread_time
 
 import pytest
 
@@ -30,6 +31,17 @@ GRIDS = list(every_grid())
 
 def completions(cells):
     return [g for g in GRIDS if all(cell in (".", digit) for cell, digit in zip(cells, g, strict=True))]
+
+
+@pytest.mark.parametrize("level", ["easy", "medium"])
+def test_a_small_puzzle_takes_at_most_five_milliseconds_to_make(level):
+    """Of CPU time, those included that are drawn and belong to another split."""
+    tasks = masgym.game("sudoku", level=level).domain.tasks
+    tasks.get("test", 0)
+    start = thread_time()
+    for index in range(100):
+        tasks.get("test", index)
+    assert (thread_time() - start) / 100 <= 0.005
 
 
 class TestSolver:
