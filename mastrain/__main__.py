@@ -43,15 +43,17 @@ def plain(config: DictConfig) -> dict[str, Any]:
 
 def explain(error: Exception, overrides: Sequence[str]) -> MasgymError:
     """Hydra's error, with the nearest known key or option where one was not found."""
-    base = plain(compose("config"))
     groups = {
         path.name: sorted(f.stem for f in path.glob("*.yaml")) for path in configs_dir().iterdir() if path.is_dir()
     }
+    chosen_groups = [o for o in overrides if o.partition("=")[0] in groups and "," not in o]
+    for name, _, chosen in (override.partition("=") for override in chosen_groups):
+        if chosen not in groups[name]:
+            return UnknownName(name, chosen, groups[name])
+    base = plain(compose("config", chosen_groups))  # a key is there, or not, with the options that were chosen
     keys = list(dict.fromkeys([*groups, *_keys(base)]))
     for override in overrides:
         name, _, chosen = override.partition("=")
-        if name in groups and "," not in chosen and chosen not in groups[name]:
-            return UnknownName(name, chosen, groups[name])
         if not name.startswith(("+", "~", "hydra")) and name not in keys:
             siblings = [key for key in keys if key.rpartition(".")[0] == name.rpartition(".")[0]]
             return UnknownName("config key", name, siblings or difflib.get_close_matches(name, keys, n=5) or groups)

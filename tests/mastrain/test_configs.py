@@ -96,6 +96,11 @@ def test_a_wrong_override_is_told_with_its_mend(override, error, says):
     assert "\n" not in str(caught.value)
 
 
+def test_a_key_of_a_chosen_option_is_no_mistake():
+    with pytest.raises(UnknownName, match=r"algo\.turnz"):
+        instantiate(["workflow=ensemble", "workflow.params.n=5", "algo.turnz=3"])
+
+
 @pytest.mark.parametrize("name", ["../evil", "a/b", "''", "actor.updater.pt", "[x]"])
 def test_policy_names_are_names_of_folders(name):
     with pytest.raises(BadValue, match=r"policies\.map"):
