@@ -110,10 +110,11 @@ def test_fault_5_later_prompts_showed_the_start_position(domain: str, style: str
     assert moved > len(TASKS) / 2
 
 
-@every_domain
-@pytest.mark.parametrize("workflow", ["solo", "pair"])
+@pytest.mark.parametrize("workflow", ["solo", "pair", "verify"])
+@pytest.mark.parametrize("domain", masgym.list_domains())
 def test_fault_9_a_local_term_was_always_zero(domain: str, workflow: str) -> None:
-    check_terms(masgym.game(domain, workflow))
+    replies = ["```python\nprint(1)\n```", "```python\n1 / 0\n```"] if domain == "math" else []
+    check_terms(masgym.game(domain, workflow), replies=replies)
 
 
 @every_domain
