@@ -71,6 +71,8 @@ def honest(name, workflow, tasks, place):
         replies += MOVES
     if name == "search":
         replies.append(f"<answer>{state.task.content['golden_answers'][0]}</answer>")
+    if name == "math" and agent == "tool_0":
+        replies.append(f"```python\nprint({replies[0]!r})\n```")  # a program earns more than the bare answer
     if name == "code":
         played = [game.apply(state, {agent: replies[0]}, game.foreseen(state, {agent: replies[0]}))]
     else:
