@@ -68,7 +68,8 @@ class Routed(Team):
         cost = f" Each one costs {self.route_cost:g}." if self.route_cost else ""
         return (
             "You are the router of a team: choose whom to ask in this turn. They speak at the same time, then the "
-            f"aggregator ({titles['act']}) sees what they said and acts. The members: {numbered}.{cost}\n"
+            f"aggregator ({titles['act']}) sees what they said and acts.{self.told_of_verifier} The members: "
+            f"{numbered}.{cost}\n"
             f"Reply with their numbers, for example <route>{','.join('012'[: min(2, self.n)])}</route>, or with "
             "<route>STOP</route>: then nobody is asked, the aggregator acts at once, and that ends the game. You may "
             "think first; there must be exactly one <route>."

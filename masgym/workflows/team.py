@@ -84,11 +84,18 @@ class Team:
                 f"You are the {titles['act']} and aggregator of a team in which {self.n} others only propose: weigh "
                 "what they said in this turn. What you reply is done, whether they said it or not."
             )
-        judged_first = " A verifier judges the drafts before that." if self.verifier else ""
         return (
             f"You are {agent} ({titles[self.slot(agent)]}) in a team of {self.n} whose aggregator sees what all of you "
-            f"say, then acts.{judged_first}"
+            f"say, then acts.{self.told_of_verifier}"
         )
+
+    @property
+    def told_of_verifier(self) -> str:
+        """What follows the sentence on the aggregator, for those who speak before it."""
+        told = (
+            " Before that a verifier judges the drafts; if it rejects them, the aggregator acts in the last turn only."
+        )
+        return told if self.verifier else ""
 
 
 def follow(effects: Mapping[str, Effect], phase: int, last_turn: bool) -> tuple[Effect | None, int | None]:

@@ -71,6 +71,14 @@ def test_who_judges_is_told_that_the_last_turn_is_different(domain):
         assert told in game.observe(state, "verifier_0").text
 
 
+@pytest.mark.parametrize(("workflow", "speakers"), [("ensemble", ("worker_0", "tool_0")), ("routed", ("router_0",))])
+def test_who_speaks_before_a_verifier_knows_of_it(workflow, speakers):
+    for verifier in (False, True):
+        game = masgym.game("plan_path", workflow, verifier=verifier)
+        state = game.initial(game.domain.tasks.get("train", 0))
+        assert all(("verifier judges" in game.observe(state, a).text) == verifier for a in speakers)
+
+
 def test_a_game_that_was_solved_early_is_over():
     game = made("plan_path", "solo", 8)
     *_, (state, _) = played(game, lambda state, agent: game.oracle(state, agent))
