@@ -114,12 +114,15 @@ def test_an_algorithm_in_ten_lines(tmp_path, monkeypatch):
 
 
 def test_a_budget_ends_training_with_the_step_that_reaches_it(tmp_path):
-    steps = start(tmp_path / "run", "algo=team_grpo", "train.steps=5", "budget.sampled_tokens=150")
+    overrides = ["algo=team_grpo", "train.steps=10000", "budget.sampled_tokens=150", "algo.mini_batches=1"]
+    steps = start(tmp_path / "run", *overrides)
     spent = [row[runlog.SPENT] for row in steps]
     assert spent == sorted(spent)
     assert spent[-1] >= 150
     assert all(x < 150 for x in spent[:-1])
-    assert len(spent) < 5
+    assert len(spent) < 9
+    rates = [row["actor/learning_rate"] / 2.5e-4 for row in steps]  # as what is spent before a step says
+    assert rates == pytest.approx([1 - before / 150 for before in [0, *spent[:-1]]], abs=2e-4)
     assert (tmp_path / "run" / "after.json").exists()
     log = runlog.RunLog(tmp_path / "run", len(spent))
     assert log.spent == spent[-1]

@@ -351,6 +351,15 @@ def test_learning_rates(schedule, rates):
     assert [settings.learning_rate_at(s) / 2 for s in range(len(rates))] == pytest.approx(rates)
 
 
+def test_a_falling_rate_reaches_0_where_the_budget_is_spent():
+    linear = UpdateSettings(learning_rate=2.0, schedule="linear", warmup_steps=2, total_steps=102)
+    assert linear.learning_rate_at(12, 0.5) == pytest.approx(1)  # the budget ends first
+    assert linear.learning_rate_at(92, 0.5) == pytest.approx(0.2)  # the steps do
+    assert linear.learning_rate_at(12, 1.2) == 0
+    assert linear.learning_rate_at(0, 0.5) == pytest.approx(2 / 3)  # warm-up
+    assert UpdateSettings(learning_rate=2.0).learning_rate_at(12, 0.5) == 2
+
+
 def test_the_schedule_is_what_the_optimiser_uses(updater, rows):
     worker = updater(schedule="linear", total_steps=2, learning_rate=1e-2)
     assert [worker.step(cut(rows), CLIP)["learning_rate"] for _ in range(2)] == [1e-2, 5e-3]
