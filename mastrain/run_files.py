@@ -20,7 +20,8 @@ def read_config(folder: Path) -> dict[str, Any]:
     try:
         config = yaml.safe_load(path.read_text())
     except (yaml.YAMLError, OSError, ValueError, RecursionError) as error:  # ValueError: no UTF-8
-        raise BadFile(f"{path} is no YAML: {error}. Put a copy of it back, or start the run anew.") from error
+        told = " ".join(str(error).split())
+        raise BadFile(f"{path} is no YAML: {told}. Put a copy of it back, or start the run anew.") from error
     if not isinstance(config, dict):
         raise BadFile(f"{path} holds a {type(config).__name__}; a mapping was expected.")
     return cast(dict[str, Any], config)
