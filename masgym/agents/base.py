@@ -21,7 +21,7 @@ class Request:
 class Reply:
     """What came back, and what it cost."""
 
-    text: str
+    text: str  # with a failure what was told of it, for people to read
     tokens: int = 0  # sampled
     prompt_tokens: int = 0
     failure: str = ""  # a named outcome when no reply could be had ("timeout", ...); the episode ends there

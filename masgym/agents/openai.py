@@ -1,7 +1,7 @@
 """`openai:MODEL`: a model behind any OpenAI-compatible endpoint. `openai:MODEL@URL` names the endpoint of one agent.
 
 A request that fails is tried again, with waits that double and jitter; what fails for good is the reply's named failure
-and never an exception:
+and never an exception, its text what the server said of it:
 
     timeout           no whole answer within `timeout` seconds          tried again
     connection        refused or dropped                                tried again
@@ -29,6 +29,7 @@ from masgym.rng import Key, digest, keyed
 from masgym.types import JSON, Observation, value
 
 MOST_BYTES = 16 * 2**20  # of an answer; a reply has a few thousand
+MOST_SAID = 300  # characters of what a server says of a failure
 FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0  # seconds between tries
 _AGAIN = ("timeout", "connection", "rate_limited", "server_error", "bad_response")
 _STATUS = {401: "unauthorized", 403: "unauthorized", 404: "not_found", 408: "server_error", 409: "server_error"}
@@ -40,6 +41,7 @@ class Failed:
 
     outcome: str
     wait: float = 0.0  # seconds that the server asks for, before the next try
+    said: str = ""  # by the server, for people to read
 
 
 class OpenAIAgent:
@@ -55,7 +57,7 @@ class OpenAIAgent:
             )
         if url and not url.startswith(("http://", "https://")):
             raise BadValue(f"the base URL {url!r} is none; http://HOST:PORT/v1 was expected.")
-        self._model, self._options = model, options
+        self._model, self._options, self._key = model, options, key
         self._limit = "max_tokens"  # what the server calls the limit of a reply
         self._gate = asyncio.Semaphore(options.concurrency)
         self._client = openai.AsyncOpenAI(
@@ -70,10 +72,14 @@ class OpenAIAgent:
                 if isinstance(answer, Reply) or answer.outcome not in _AGAIN or n == self._options.retries:
                     break
                 await asyncio.sleep(_wait(answer, n, request.key))
-        return answer if isinstance(answer, Reply) else Reply(text="", failure=answer.outcome)
+        return answer if isinstance(answer, Reply) else Reply(text=self._kept(answer.said), failure=answer.outcome)
 
     async def aclose(self) -> None:
         await self._client.close()
+
+    def _kept(self, said: str) -> str:
+        """Run folders are shared, and a server may repeat the key that it refuses."""
+        return (said.replace(self._key, "...") if self._key else said)[:MOST_SAID]
 
     async def _try(self, seen: Observation, key: Key) -> Reply | Failed:
         try:
@@ -132,13 +138,14 @@ def failure_of(error: Exception) -> Failed:
 
 def _status_failure(error: openai.APIStatusError) -> Failed:
     status, told = error.status_code, str(error).lower()
+    wait = _seconds(error.response.headers.get("retry-after"))
     if status == 429:
-        return Failed(outcome="rate_limited", wait=_seconds(error.response.headers.get("retry-after")))
+        return Failed(outcome="rate_limited", wait=wait, said=str(error))
     if status >= 500:
-        return Failed(outcome="server_error", wait=_seconds(error.response.headers.get("retry-after")))
+        return Failed(outcome="server_error", wait=wait, said=str(error))
     if status == 400 and "context" in told and ("length" in told or "exceed" in told):
-        return Failed(outcome="context_overflow")
-    return Failed(outcome=_STATUS.get(status, "bad_request"))
+        return Failed(outcome="context_overflow", said=str(error))
+    return Failed(outcome=_STATUS.get(status, "bad_request"), said=str(error))
 
 
 def reply_of(body: bytes) -> Reply | Failed:

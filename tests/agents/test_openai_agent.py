@@ -85,6 +85,22 @@ def test_it_tries_again_and_gives_up_after_retries():
         assert len(seen) == 1
 
 
+def test_what_a_server_says_of_a_failure_is_kept_without_the_key():
+    refused = {"error": {"message": "secret-key may not use temperature" + "!" * 1000}}
+    with endpoint(lambda request: says(422, refused)) as (url, _):
+        (reply,) = asked(url)
+    assert reply.failure == "bad_request"
+    assert "... may not use temperature" in reply.text
+    assert "secret-key" not in reply.text
+    assert len(reply.text) == openai.MOST_SAID
+
+
+def test_a_prompt_too_long_for_llama_cpp():
+    told = "request (6031 tokens) exceeds the available context size (4096 tokens), try increasing it"
+    with endpoint(lambda request: says(400, {"error": {"code": 400, "message": told}})) as (url, _):
+        assert asked(url)[0].failure == "context_overflow"
+
+
 def test_waits_double_jitter_and_heed_the_server():
     key, failed = ("k",), openai.Failed(outcome="rate_limited")
     waits = [openai._wait(failed, n, key) for n in range(3)]
