@@ -1,5 +1,9 @@
 """All diagnostics, and what they find, the most severe first."""
 
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
 from mastrain.report import outcome, policy, replies, signal, states
 from mastrain.report.finding import ORDER, Diagnostic, Finding, percent
 from mastrain.report.reading import RunFolder
@@ -44,4 +48,23 @@ RULES = {  # how each is judged, for people
 def findings(run: RunFolder) -> list[Finding]:
     """Of all diagnostics; those of one severity in the order of the list."""
     found = [finding for diagnostic in DIAGNOSTICS for finding in diagnostic(run)]
+    found = [replace(one, advice=tuple(a for given in one.advice if (a := now(run, given)))) for one in found]
     return sorted(found, key=lambda finding: ORDER.index(finding.severity))
+
+
+def now(run: RunFolder, advice: str) -> str:
+    """With what the config says of a key that stands alone: "`algo.clip` (now 0.2) up"; "" for `key=value` where that
+    is so already."""
+
+    def said(match: re.Match[str]) -> str:
+        held = run.setting(match[1])
+        return match[0] if held is None or isinstance(held, Mapping) else f"{match[0]} (now {shown(held)})"
+
+    if (told := re.match(r"`([\w.]+)=([^`]+)`", advice)) and shown(run.setting(told[1])) == told[2]:
+        return ""
+    return re.sub(r"`(\w+(?:\.\w+)+)`", said, advice)
+
+
+def shown(held: object) -> str:
+    """A value as the command line takes it."""
+    return str(held).lower() if isinstance(held, bool) else f"{held:g}" if isinstance(held, float) else str(held)

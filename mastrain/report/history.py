@@ -12,11 +12,17 @@ WINDOW = 0.1  # of a series' points, at either end ...
 LEAST = 3  # ... but so many: one step is noise
 
 
+def history_of(rows: Mapping[int, Mapping[str, float]]) -> "History":
+    """Step -> its metrics, in the order of the steps."""
+    return History(rows=rows, known=tuple(dict.fromkeys(name for row in rows.values() for name in row)))
+
+
 @value
 class History:
     """The metrics of a run's steps, in order."""
 
     rows: Mapping[int, Mapping[str, float]]  # step -> name -> a finite number
+    known: tuple[str, ...]  # every name, in the order in which they first come
 
     @property
     def steps(self) -> int:
@@ -28,12 +34,9 @@ class History:
         return [(step, row[name]) for step, row in self.rows.items() if name in row]
 
     def names(self, pattern: str) -> dict[str, str]:
-        """What the group of `pattern` matches in a name -> that name, for each metric, in the order of the rows."""
-        found = (re.fullmatch(pattern, name) for row in self.rows.values() for name in row)
+        """What the group of `pattern` matches in a name -> that name, for each metric."""
+        found = (re.fullmatch(pattern, name) for name in self.known)
         return {match[1]: match[0] for match in found if match}
-
-    def has(self, name: str) -> bool:
-        return any(name in row for row in self.rows.values())
 
     def late(self, name: str) -> float | None:
         """The mean over the last window; None where it was never measured."""
@@ -56,11 +59,6 @@ class History:
     def parted(self, name: str) -> bool:
         """Whether the two windows share no point, so that they can be compared."""
         return len(self.series(name)) >= 2 * self.window(name)
-
-    def late_steps(self, name: str) -> list[int]:
-        """The steps from the first of the last window of `name` to the last of all."""
-        window = self.series(name)[-self.window(name) :]
-        return [step for step in self.rows if window and step >= window[0][0]]
 
 
 def _mean(points: Series) -> float | None:

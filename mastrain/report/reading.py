@@ -14,7 +14,7 @@ from masgym.report import Report, from_json
 from masgym.tasks import object_of
 from masgym.types import JSON, value
 from mastrain.report.groups import SampledGroup, read_groups
-from mastrain.report.history import History
+from mastrain.report.history import History, history_of
 from mastrain.run_files import AFTER, BEFORE, METRICS, read_config
 
 UNTRAINED = ("best_of_k", "warm")  # algorithms that make no step
@@ -92,7 +92,7 @@ def _read_metrics(path: Path) -> tuple[History, Mapping[str, int]]:
             if not math.isfinite(number):
                 not_finite.setdefault(name, step)
         rows[step] = {name: number for name, number in row.items() if math.isfinite(number)}
-    return History(rows=rows), not_finite
+    return history_of(rows), not_finite
 
 
 def _lines(path: Path) -> list[tuple[str, dict[str, Any]]]:

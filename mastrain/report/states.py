@@ -93,12 +93,13 @@ def distance(run: RunFolder) -> Sequence[Finding]:
     inside = reached(run, visits.training)
     far, chance = total_variation(inside, reach), expected_by_chance(inside, reach, visits.episodes)
     seen = f"{percent(far)} of the decisions would have to move to another turn or stage for the two to agree"
-    seen += f"; {percent(chance)} of that is expected by chance. " + _most_apart(inside, reach)
+    seen += f"; by chance alone samples of this size differ by up to about {percent(chance)}. "
+    seen += _most_apart(inside, reach)
     beyond = far - chance
     if beyond <= AWAY:
         title = f"Training sees the states that the policy meets alone ({percent(far)} apart)"
         return [*found, Finding(about=about, severity="good", title=title, seen=seen)]
-    return [*found, _apart(run, far, beyond, seen)]
+    return [*found, _apart(far, beyond, seen)]
 
 
 def reached(run: RunFolder, cells: Cells) -> dict[tuple[int, str], float]:
@@ -136,8 +137,7 @@ def _left_out(run: RunFolder, unseen: float) -> Finding:
     )
 
 
-def _apart(run: RunFolder, far: float, beyond: float, seen: str) -> Finding:
-    greedy = run.number("algo.greedy_fraction", 0)
+def _apart(far: float, beyond: float, seen: str) -> Finding:
     return Finding(
         about="states in training and alone",
         severity="fault" if beyond > FAR else "warning",
@@ -146,7 +146,7 @@ def _apart(run: RunFolder, far: float, beyond: float, seen: str) -> Finding:
         why="A tree that goes on along the best of many candidates visits what a policy with one reply a turn seldom "
         "reaches; it is trained there, and judged elsewhere.",
         advice=(
-            f"`algo.greedy_fraction` down (now {greedy:g}): go on along any candidate",
+            "`algo.greedy_fraction` down: go on along any candidate",
             "`algo=team_grpo` or `algo=srpo`: flat episodes visit what the policy visits",
             "`algo.temperature` nearer 1, at which it plays alone",
         ),

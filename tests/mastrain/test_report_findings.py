@@ -276,6 +276,15 @@ def test_a_run_that_trains_nothing(tmp_path, algo):
     assert seen["held-out success"].title == f"algo={algo} trains nothing"
 
 
+def test_advice_says_what_is_set_now(tmp_path):
+    rows = metrics(lambda step: {"validation/lost": 0.6})
+    text = said(tmp_path, "dead states", rows, config={"algo": {"stop_hopeless": True, "lost": -2.4}})
+    assert "`algo.lost` (now -2.4) lower" in text
+    assert "stop_hopeless" not in text
+    assert "`algo.guide` up" in text  # not in this config
+    assert "`algo.stop_hopeless=true`" in said(tmp_path, "dead states", rows)
+
+
 def test_every_finding_helps(tmp_path):
     """Problems say what was seen, and those that can be helped name a config key; each has a rule."""
     for case, (about, change, config, severity, _) in CASES.items():
