@@ -14,6 +14,7 @@ from masgym.folder import load
 from masgym.report import outcomes_by_task
 from masgym.runs import RunReport, report_json
 from masgym.tables import Block, markdown_table, number, rich_table, title_of
+from masgym.tags import printable
 from masgym.types import JSON, value
 
 
@@ -52,7 +53,7 @@ def compare_runs(runs: Mapping[str, RunReport]) -> Comparison:
         raise BadValue(f"{len(runs)} run(s) to compare; at least two were expected.")
     (first, base), *others = runs.items()
     for label, out in others:
-        if out.run.task_hash != base.run.task_hash:
+        if (out.run.task_hash, out.run.tasks) != (base.run.task_hash, base.run.tasks):
             raise BadValue(
                 f"{first} and {label} played different tasks, so they cannot be compared: {_tasks(base)} there, "
                 f"{_tasks(out)} here. Play both with the same environment, level, split and number of tasks."
@@ -82,7 +83,7 @@ def _difference(out: RunReport, base: RunReport) -> Difference:
 
 def _tasks(out: RunReport) -> str:
     run = out.run
-    return f"{run.tasks} {run.split} tasks of {run.environment}, hash {run.task_hash[:12]}"
+    return printable(f"{run.tasks} {run.split[:20]} tasks of {run.environment[:80]}, hash {run.task_hash[:12]}")
 
 
 def _blocks(comparison: Comparison) -> Sequence[Block]:

@@ -121,9 +121,11 @@ _MOST = 1e15  # of any number in a record: sums of them are finite
 def record_of(row: Mapping[str, JSON], where: str) -> EpisodeRecord:
     """The record on a line that `row_of` made. Raises BadFile, which names `where` and the field."""
     for name, kind in _KINDS.items():
-        found = row.get(name, "nothing")
+        found, wanted = row.get(name), getattr(kind, "__name__", kind)
+        if name not in row:
+            raise BadFile(f"{where}, field {name!r} is missing; {wanted} was expected.")
         if not isinstance(found, kind) or (isinstance(found, bool) and kind is not bool):
-            raise BadFile(f"{where}, field {name!r}: {found!r}; {getattr(kind, '__name__', kind)} was expected.")
+            raise BadFile(f"{where}, field {name!r}: {repr(found)[:80]}; {wanted} was expected.")
     own: dict[str, Any] = {name: row[name] for name in _KINDS}
     if not all(isinstance(reason, str) for reason in own["malformed"]):
         raise BadFile(f"{where}, field 'malformed': a list of texts was expected.")
@@ -131,6 +133,6 @@ def record_of(row: Mapping[str, JSON], where: str) -> EpisodeRecord:
     for name in (*own["terms"], *(name for name, found in own.items() if isinstance(found, int | float))):
         found = numbers[name]
         if not isinstance(found, int | float) or not -_MOST <= found <= _MOST:  # NaN is in no range
-            raise BadFile(f"{where}, field {name!r}: {str(found)[:80]}; a number up to {_MOST:g} was expected.")
+            raise BadFile(f"{where}, field {name!r}: {repr(found)[:80]}; a number up to {_MOST:g} was expected.")
     own["malformed"] = tuple(own["malformed"])
     return EpisodeRecord(**own)

@@ -44,7 +44,7 @@ def write_whole(path: Path, text: str) -> None:
     """The file has the old content or the new one, never a part. Raises BadFile where it cannot be written."""
     making = path.with_name(f".{path.name}.new")
     try:
-        making.write_text(text, encoding="utf-8")
+        making.write_text(text, encoding="utf-8", errors="backslashreplace")  # a file's name may hold half a character
         os.replace(making, path)
     except OSError as error:
         with suppress(OSError):

@@ -94,12 +94,14 @@ def read_rows(folder: Path | str) -> Iterator[dict[str, JSON]]:
 def read_records(folder: Path | str, run: Run) -> tuple[EpisodeRecord, ...]:
     """The episodes that a folder holds, in the order in which they ended. Raises BadFile: no record, none of this run,
     or one that is there twice."""
-    there, found = set[tuple[int, int]](), list[EpisodeRecord]()
+    there, names, found = set[tuple[int, int]](), dict[int, str](), list[EpisodeRecord]()
     for where, row in read_lines(Path(folder) / EPISODES):
         record = record_of(row, where)
         job = (record.index, record.sample)
         if job in there or not (0 <= record.index < run.tasks and 0 <= record.sample < run.samples):
             raise BadFile(f"{where}: task {record.index}, sample {record.sample} is not in the run, or here twice.")
+        if (name := names.setdefault(record.index, record.task)) != record.task:
+            raise BadFile(f"{where}: task {record.index} is {record.task[:80]!r}, in another line {name[:80]!r}.")
         there.add(job)
         found.append(record)
     return tuple(found)
@@ -144,8 +146,8 @@ def _begin(plan: Plan, folder: Path, resume: bool) -> tuple[EpisodeRecord, ...]:
     if keys := differing(read_run(folder), plan.run):
         old, key = read_run(folder), keys[0]
         raise BadValue(
-            f"{folder} holds another run: {', '.join(keys)} differ ({key}: {getattr(old, key)!r} there, "
-            f"{getattr(plan.run, key)!r} here). Give the same arguments, or choose another folder."
+            f"{folder} holds another run: {', '.join(keys)} differ ({key}: {repr(getattr(old, key))[:300]} there, "
+            f"{repr(getattr(plan.run, key))[:300]} here). Give the same arguments, or choose another folder."
         )
     if (folder / EPISODES).exists():
         drop_torn_line(folder / EPISODES)
@@ -156,7 +158,7 @@ def _of_plan(records: tuple[EpisodeRecord, ...], plan: Plan) -> tuple[EpisodeRec
     for record in records:
         if record.task != plan.tasks[record.index].id:
             raise BadFile(
-                f"the folder's episode of task {record.index} is of {record.task}; "
+                f"the folder's episode of task {record.index} is of {record.task[:80]!r}; "
                 f"the run's task there is {plan.tasks[record.index].id}. Its {EPISODES} was changed."
             )
     return records

@@ -183,19 +183,20 @@ def run_from_json(data: Mapping[str, JSON], where: str) -> Run:
     """What `run_json` made. Raises BadFile, which names `where`."""
     known: set[str] = set(Run.__slots__)  # type: ignore[attr-defined]
     if data.get("format") != FORMAT:
-        raise BadFile(f"{where}: format {data.get('format')!r}; this version of masgym reads format {FORMAT}.")
+        raise BadFile(f"{where}: format {repr(data.get('format'))[:80]}; this version of masgym reads format {FORMAT}.")
     if wrong := known ^ (set(data) - {"format"}):
-        raise BadFile(f"{where}: the keys {', '.join(sorted(wrong))} are missing or unknown.")
+        raise BadFile(f"{where}: the keys {', '.join(sorted(wrong))[:200]} are missing or unknown.")
     own: dict[str, Any] = {name: data[name] for name in known}
-    for name in ("tasks", "samples", "seed"):
-        if not isinstance(own[name], int) or isinstance(own[name], bool):
-            raise BadFile(f"{where}, key {name!r}: {own[name]!r}; a whole number was expected.")
-    for name in ("masgym", "environment", "fingerprint", "split", "task_hash", "sandbox"):
-        if not isinstance(own[name], str):
-            raise BadFile(f"{where}, key {name!r}: {own[name]!r}; a text was expected.")
-    for name in ("game", "agents", "settings"):
-        if not isinstance(own[name], dict):
-            raise BadFile(f"{where}, key {name!r}: {own[name]!r}; an object was expected.")
+    for name, least in (("tasks", 1), ("samples", 1), ("seed", 0)):
+        if not isinstance(own[name], int) or isinstance(own[name], bool) or own[name] < least:
+            raise BadFile(f"{where}, key {name!r}: {repr(own[name])[:80]}; a whole number from {least} was expected.")
+    for names, kind, wanted in (
+        (("masgym", "environment", "fingerprint", "split", "task_hash", "sandbox"), str, "a text"),
+        (("game", "agents", "settings"), dict, "an object"),
+    ):
+        for name in names:
+            if not isinstance(own[name], kind):
+                raise BadFile(f"{where}, key {name!r}: {repr(own[name])[:80]}; {wanted} was expected.")
     for part in ("domain", "workflow"):
         if not isinstance(own["game"].get(part), dict) or not isinstance(own["game"][part].get("name"), str):
             raise BadFile(f"{where}, key 'game': it names no {part}.")

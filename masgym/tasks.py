@@ -12,6 +12,7 @@ from masgym.errors import BadFile, BadValue, UnknownName, UnsolvableTask
 from masgym.types import JSON, Split, Task, value
 
 SPLITS: tuple[Split, ...] = ("train", "validation", "test")
+_LEVELS = 150  # of lists and objects in a line of a file; what a program answered has up to 64
 _BUCKETS: tuple[Split, ...] = ("train", "train", "validation", "test")  # of hash modulo 4
 
 
@@ -56,7 +57,18 @@ def object_of(line: str, where: str) -> dict[str, JSON]:
         raise BadFile(f"{where}: no JSON object: {error}.") from error
     if not isinstance(row, dict):
         raise BadFile(f"{where}: {type(row).__name__} instead of a JSON object.")
+    if line.count("[") + line.count("{") > _LEVELS and _is_deep(row):
+        raise BadFile(f"{where}: lists and objects in more than {_LEVELS} levels.")
     return cast(dict[str, JSON], row)
+
+
+def _is_deep(row: Any) -> bool:
+    """Whether it has more than _LEVELS levels: others than json's own readers and writers would give up on it."""
+    level: list[Any] = [row]
+    for _ in range(_LEVELS):
+        inner = (item for outer in level for item in (outer.values() if isinstance(outer, dict) else outer))
+        level = [item for item in inner if isinstance(item, dict | list)]
+    return bool(level)
 
 
 def listed(content: Mapping[str, JSON], level: str, row: Mapping[str, JSON], where: str) -> Instance:

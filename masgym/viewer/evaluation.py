@@ -1,6 +1,5 @@
 """The episodes of a folder that `masgym eval` wrote."""
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -10,6 +9,7 @@ from masgym.episodes import record_of
 from masgym.errors import BadFile
 from masgym.files import read_lines
 from masgym.game import role_of
+from masgym.tasks import object_of
 from masgym.types import JSON
 from masgym.viewer.episodes import Episode, Texts, summary
 
@@ -57,7 +57,7 @@ def _event(event: Mapping[str, Any], texts: Texts) -> dict[str, JSON]:
 def about(folder: Path) -> dict[str, JSON]:
     """What run.json says of the run; {} where there is none, or none that can be read: the page is of the episodes."""
     try:
-        run = json.loads((folder / RUN).read_bytes(), parse_constant=str)
-    except (OSError, ValueError, RecursionError):
+        run = object_of((folder / RUN).read_text(encoding="utf-8"), RUN)
+    except (OSError, ValueError):
         return {}
-    return {name: run[name] for name in ABOUT if run.get(name)} if isinstance(run, dict) else {}
+    return {name: run[name] for name in ABOUT if run.get(name)}

@@ -1,6 +1,6 @@
 """The episodes of a file of rollouts (`masgym.audit.rows`), as trees: at each event the candidates.
 
-Of the fields that mastrain adds (`mastrain.rollouts_log`) the page shows what is there.
+Of the fields that mastrain adds (`mastrain.rollouts_log`) the page shows what is there; one of another kind is none.
 """
 
 from collections import Counter
@@ -29,6 +29,15 @@ _SHOWN = (
     "version",
     "finish",
 )
+_KINDS: Mapping[str, Any] = {  # what is checked here; the rest by `masgym.audit.rows`
+    **dict.fromkeys(("step", "candidate"), int),
+    **dict.fromkeys(("level", "note", "ended", "policy", "finish"), str),
+    **dict.fromkeys(("malformed", "solved", "chosen"), bool),
+    **dict.fromkeys(("gain", "penalty"), int | float),
+    "version": int | str,
+    "tools": list,
+}
+_MOST = 1e100  # of a number: sums of them are finite
 
 
 def read(folder: Path, texts: Texts) -> Iterator[Episode]:
@@ -46,7 +55,8 @@ def sampled(folder: Path) -> list[list[Fields]]:
     for number, (where, fields) in enumerate(read_lines(folder / ROLLOUTS), 1):
         row = parse(fields, number, where)
         own = ("group", row.group) if row.episode is None else ("episode", row.episode)
-        episodes.setdefault((row.task, *own), []).append(fields)
+        known = {name: found for name, found in fields.items() if name not in _KINDS or _is_of(_KINDS[name], found)}
+        episodes.setdefault((row.task, *own), []).append(known)
     return list(episodes.values())
 
 
@@ -68,15 +78,15 @@ def _episode(rows: Sequence[Fields], first_turn: int, texts: Texts) -> Episode:
         summary=summary(
             kind="sampled",
             task=str(rows[0]["task"]),
-            level=str(rows[0].get("level") or ""),
-            run=_whole(rows[0].get("step")),
-            success=bool(last["solved"]) if "solved" in last else None,
-            ended=str(last.get("ended") or ""),
+            level=rows[0].get("level", ""),
+            run=rows[0].get("step"),
+            success=last.get("solved"),
+            ended=last.get("ended", ""),
             turns=len({row["turn"] for row in rows}),
             returns=_returns(path),
             roles=[role_of(row["agent"]) for row in rows],
             malformed=malformed,
-            reasons=[str(row.get("note")) for row in rows if row.get("malformed")],
+            reasons=[row.get("note", "") for row in rows if row.get("malformed")],
             tokens=sum(len(row["tokens"]) for row in rows) if all(row.get("tokens") for row in rows) else None,
         ),
         detail={"events": [_event(found, first_turn, texts) for found in events]},
@@ -89,9 +99,9 @@ def _event(rows: Sequence[Fields], first_turn: int, texts: Texts) -> dict[str, J
     candidates: dict[Any, dict[str, Any]] = {}
     for number, row in enumerate(rows):
         prompts.setdefault(row["agent"], texts.messages(row["prompt"]))
-        index = number if (known := _whole(row.get("candidate"))) is None else known
+        index = row.get("candidate", number)
         found = candidates.setdefault(
-            index, {"index": index, "chosen": bool(row.get("chosen")), "gain": row.get("gain"), "replies": {}}
+            index, {"index": index, "chosen": row.get("chosen", False), "gain": row.get("gain"), "replies": {}}
         )
         found["replies"][row["agent"]] = {name: row[name] for name in _SHOWN if row.get(name) is not None}
     return {
@@ -103,11 +113,13 @@ def _event(rows: Sequence[Fields], first_turn: int, texts: Texts) -> dict[str, J
 
 def _returns(path: Sequence[Fields]) -> float | None:
     """The return along the path: an event's gain once, malformed costs of all its members."""
-    if not path or not all(isinstance(row.get("gain"), int | float) for row in path):
+    if not path or not all("gain" in row for row in path):
         return None
     gains = {str(row.get("event")): row["gain"] for row in path}
-    return sum(gains.values()) + sum(row["penalty"] for row in path if isinstance(row.get("penalty"), int | float))
+    return sum(gains.values()) + sum(row.get("penalty", 0) for row in path)
 
 
-def _whole(given: object) -> int | None:
-    return given if type(given) is int else None
+def _is_of(kind: Any, found: object) -> bool:
+    if isinstance(found, int | float) and not -_MOST <= found <= _MOST:  # NaN is in no range
+        return False
+    return isinstance(found, kind) and (kind is bool or not isinstance(found, bool))

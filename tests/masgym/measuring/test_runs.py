@@ -215,13 +215,13 @@ def test_two_processes_cannot_play_one_folder(tmp_path):
 @pytest.mark.parametrize(
     ("damage", "says"),
     [
-        (lambda row: row.pop("success"), "line 2, field 'success': 'nothing'; bool was expected"),
+        (lambda row: row.pop("success"), "line 2, field 'success' is missing; bool was expected"),
         (lambda row: row.update(turns="3"), "field 'turns': '3'; int was expected"),
         (lambda row: row.update(index=0, sample=0), "not in the run, or here twice"),
         (lambda row: row.update(index=99), "not in the run, or here twice"),
         (lambda row: row.update(task="plan_path/test/0/ffff"), "was changed"),
         (lambda row: row.update(malformed=[["a"]]), "field 'malformed': a list of texts"),
-        (lambda row: row.update(terms={"a": "b"}), "field 'a': b; a number"),
+        (lambda row: row.update(terms={"a": "b"}), "field 'a': 'b'; a number"),
         (lambda row: row.update(returns=10**400), "field 'returns'"),
     ],
 )
@@ -381,3 +381,20 @@ def test_no_episode_is_kept_that_could_not_be_read_again(tmp_path, folder):
     with pytest.raises(BadFile, match="an episode that was played, field 'tokens': 16000000"):
         played(planned(tasks=1), Boastful(), folder and tmp_path / folder)
     assert not list(tmp_path.glob("run/episodes.jsonl"))
+
+
+def test_all_samples_of_a_task_are_of_that_task(tmp_path):
+    played(planned(tasks=2), OracleAgent(), tmp_path)
+    rows = [json.loads(line) for line in (tmp_path / "episodes.jsonl").read_text().splitlines()]
+    row = next(row for row in rows if (row["index"], row["sample"]) == (1, 1))
+    row["task"] = "plan_path/test/1/another"
+    (tmp_path / "episodes.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(BadFile, match="task 1 is 'plan_path/test/1/"):
+        load(tmp_path)
+
+
+def test_a_name_with_half_a_character_is_reported(tmp_path):
+    """What a command line holds that is no UTF-8."""
+    played(planned(tasks=1, names={"*": "scripted:\udcff"}), OracleAgent(), tmp_path)
+    assert load(tmp_path).run.agents == {"*": "scripted:\udcff"}
+    assert "scripted:" in (tmp_path / "report.md").read_text()
