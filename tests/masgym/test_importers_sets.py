@@ -234,6 +234,59 @@ class TestQuestions:
         assert name == "hotpotqa" or task.split == "test"
 
 
+def hotpot(**fields):
+    """A row as HotpotQA's own files have it."""
+    return {
+        "_id": "5a8b57f25542995d1e6f1371",
+        "question": "Which river runs through the town where Ada Reed was born?",
+        "answer": "Lune",
+        "type": "bridge",
+        "level": "hard",
+        "supporting_facts": [["Ada Reed", 0], ["Lunby", 0], ["Lunby", 2]],
+        "context": [["Ada Reed", ["Ada Reed was born in Lunby."]], ["Lunby", ["Lunby lies on the Lune.", "x", "y"]]],
+        **fields,
+    }
+
+
+class TestHotpotsOwnForm:
+    @pytest.mark.parametrize("answer", ["Lune", "yes"])
+    @pytest.mark.parametrize(
+        "on_hubs",
+        [{}, {"_id": None, "id": "5a8", "supporting_facts": {"title": ["Ada Reed", "Lunby"], "sent_id": [0, 0]}}],
+    )
+    def test_it_becomes_search_r1s(self, tmp_path, answer, on_hubs):
+        row = hotpot(answer=answer, **on_hubs)
+        source = tmp_path / "hotpot_dev_distractor.json"
+        source.write_text(json.dumps([row]))
+        import_set("hotpotqa", str(source), tmp_path / "out.jsonl")
+        (line,) = map(json.loads, (tmp_path / "out.jsonl").read_text().splitlines())
+        assert line["id"] == (row["_id"] or row["id"])
+        assert line["golden_answers"] == [answer]
+        assert list(dict.fromkeys(line["metadata"]["supporting_facts"]["title"])) == ["Ada Reed", "Lunby"]
+        game = masgym.game("search", "solo", tasks=tmp_path / "out.jsonl")
+        (task,) = tasks_of(game)
+        assert (task.level, task.content["gold"]) == ("hard", ["Ada Reed", "Lunby"])
+
+    @pytest.mark.parametrize(
+        ("row", "says"),
+        [
+            (hotpot(_id=None), "field '_id': None instead of a value (nor is there a field id)"),
+            (hotpot(answer=["Lune"]), "field 'answer': ['Lune'] instead of a text"),
+            (hotpot(answer=""), "field 'answer': '' instead of a text that is not empty"),
+            (hotpot(answer=None), "field 'golden_answers': None instead of a list"),
+            (hotpot(question=None), "field 'question': None"),
+            (hotpot(supporting_facts=["Ada Reed"]), "field 'supporting_facts': ['Ada Reed'] instead of pairs"),
+            (hotpot(supporting_facts=[[3, 0]]), "field 'supporting_facts': [[3, 0]] instead of pairs"),
+        ],
+    )
+    def test_errors_name_line_and_field(self, tmp_path, row, says):
+        (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n")
+        with pytest.raises(BadFile, match="line 1, ") as caught:
+            import_set("hotpotqa", str(tmp_path / "rows.jsonl"), tmp_path / "out.jsonl")
+        assert says in str(caught.value)
+        assert not (tmp_path / "out.jsonl").exists()
+
+
 class TestBoxoban:
     def import_levels(self, tmp_path, text, **options):
         (tmp_path / "000.txt").write_text(text)
