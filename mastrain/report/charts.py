@@ -108,7 +108,7 @@ def _success(run: RunFolder) -> Chart:
         "in training, along the tree": run.history.series("sample/success"),
     }
     start, end = run.before.get("sampled"), run.after.get("sampled")
-    tests = [(0, start.success.mean)] if start else []
+    tests = [(0, start.success.mean)] if start and run.history.steps else []
     tests += [(run.history.steps, end.success.mean)] if end and run.history.steps else []
     note = "the tree may go on along the best of several candidates: only the others are what the policy is worth"
     return Chart(title="Success", note=note, curves=_kept({**curves, "alone, test tasks": tests}), shares=True)

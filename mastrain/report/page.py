@@ -21,6 +21,7 @@ from mastrain.run_files import SPENT
 
 PROBLEMS: tuple[Severity, ...] = ("fault", "warning", "note")
 WIDTH = 60  # characters of a long text in a table
+BAR = 150  # pixels of the longest bar
 
 
 def page(run: RunFolder, viewer: str | None) -> str:
@@ -147,11 +148,11 @@ def _histogram(chart: Bars) -> str:
 def _bar_row(label: str, sides: Mapping[str, Mapping[str, float]], most: float) -> str:
     height = 9 * len(sides)
     drawn = "".join(
-        f'<rect class="bar c{i}" y="{9 * i}" width="{200 * side[label] / most:.1f}" height="8"/>'
+        f'<rect class="bar c{i}" y="{9 * i}" width="{BAR * side[label] / most:.1f}" height="8"/>'
         for i, side in enumerate(sides.values())
     )
     numbers = " / ".join(f"{100 * side[label]:.1f}%" for side in sides.values())
-    picture = f'<svg width="200" height="{height}" viewBox="0 0 200 {height}" aria-hidden="true">{drawn}</svg>'
+    picture = f'<svg width="{BAR}" height="{height}" viewBox="0 0 {BAR} {height}" aria-hidden="true">{drawn}</svg>'
     return f'<tr><th>{_text(label)}</th><td>{picture}</td><td class="number">{numbers}</td></tr>'
 
 

@@ -54,10 +54,10 @@ def zero_variance(run: RunFolder) -> Sequence[Finding]:
     single = run.history.late("groups/singleton") or 0.0
     causes = causes_of(run)
     shares = [f"{role} {percent(run.history.late(name) or 0)}" for role, name in _by_role(run).items()]
-    seen = f"Of the groups {run.history.told('groups/zero_variance', percent)}"
+    seen = f"Groups without variance: {run.history.told('groups/zero_variance', percent)}"
     seen += f" ({', '.join(shares)} at the end)." if len(shares) > 1 else "."
     seen += f" {percent(single)} of the groups hold one action only." if single else ""
-    seen += f" Of those in the last logged step {_told(causes)}." if causes else ""
+    seen += f" Of the flat ones in the last logged step {_told(causes)}." if causes else ""
     if share < MANY:
         return [
             Finding(

@@ -11,6 +11,7 @@ from mastrain.report.reading import RunFolder
 Cells: TypeAlias = Mapping[tuple[int, str], float]  # (turn from 1, stage) -> decision events; mastrain.visits
 DEAD, MANY_DEAD = 0.2, 0.4  # share of episodes that meet a state from which the task cannot be solved
 AWAY, FAR = 0.15, 0.35  # of one side's decisions would have to move, beyond what chance explains
+TOO_FEW = 0.3  # expected by chance: so few episodes tell nothing
 UNSEEN = 0.1  # share of the decisions alone in states that training leaves out on purpose
 CHANCE = math.sqrt(2 / math.pi)  # mean absolute value of a standard normal
 
@@ -96,6 +97,12 @@ def distance(run: RunFolder) -> Sequence[Finding]:
     seen += f"; by chance alone samples of this size differ by up to about {percent(chance)}. "
     seen += _most_apart(inside, reach)
     beyond = far - chance
+    if beyond <= AWAY and chance > TOO_FEW:
+        few = "Too few episodes to tell"
+        return [
+            *found,
+            Finding(about=about, severity="unknown", title=few, seen=seen, advice=("`train.validate_tasks` up",)),
+        ]
     if beyond <= AWAY:
         title = f"Training sees the states that the policy meets alone ({percent(far)} apart)"
         return [*found, Finding(about=about, severity="good", title=title, seen=seen)]

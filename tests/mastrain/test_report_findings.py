@@ -227,6 +227,11 @@ def test_states_of_another_kind(tmp_path):
     assert "turn 2, from 50 % of the way: 21 % in training, 0 % alone" in said(tmp_path, STATES, metrics(alone(some)))
 
 
+def test_few_episodes_tell_nothing(tmp_path):
+    config = {"train": {"tasks": 1, "validate_tasks": 2}}
+    assert found(tmp_path, STATES, config=config) == [("unknown", "Too few episodes to tell")]
+
+
 def test_what_training_leaves_out_on_purpose_is_told_apart(tmp_path):
     cells = {**VISITS, "turn4/75": 60, "turn2/lost": 60}
     config = {"algo": {"turns": 3, "stop_hopeless": True}}
