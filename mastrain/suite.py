@@ -1,8 +1,8 @@
 """A suite is a file of `configs/suite`: domains x methods x seeds, each a run at the same budget of sampled tokens.
 
     seeds: [0, 1, 2]
-    common: [budget.sampled_tokens=1000000]                 overrides of every run
     domains: [sokoban]                                      names of shared/domains.yaml, or label: [override, ...]
+    common: [budget.sampled_tokens=1000000]                 overrides of every run
     methods:                                                names of shared/methods.yaml, or label: [override, ...]
       srpo_tree: [srpo_tree]                                an item without "=" stands for the overrides of that name
       swapped: [algo=warm, "policies.init_from={tool: <joint>:actor, actor: <joint>:tool}"]
@@ -131,7 +131,7 @@ def cells(suite: Suite, more: Sequence[str] = ()) -> list[Cell]:
         names = dict.fromkeys(name for override in own for name in _REFERENCE.findall(override))
         needs = {name: cell(seed, domain, name, (*path, method)).hash for name in names}
         own = [_REFERENCE.sub(lambda match: f"{CELLS}/{needs[match[1]]}", override) for override in own]
-        overrides = [*suite.common, *suite.domains[domain], *own, *more, f"seed={seed}"]
+        overrides = [*suite.domains[domain], *suite.common, *own, *more, f"seed={seed}"]
         config = compose_run([*overrides, "run_dir=-"])
         return Cell(domain=domain, method=method, seed=seed, config=config, needs=tuple(needs.values()))
 
