@@ -60,7 +60,8 @@ def _write(page: IO[str], folder: Path, first: Episode, rest: Iterator[Episode],
     head, tail = _part("page.html").split("<!-- data -->")
     name = folder.resolve().name
     policy = f"default-src 'none'; style-src {_digest(style)}; script-src {_digest(script)}; base-uri 'none'"
-    page.write(_filled(head, {"title": html.escape(name), "policy": policy, "style": style}))
+    title = html.escape(name).encode("ascii", "xmlcharrefreplace").decode()
+    page.write(_filled(head, {"title": title, "policy": policy, "style": style}))
     summaries = [_block(page, f"episode-{number}", e) for number, e in enumerate(_chained(first, rest))]
     index = {"name": name, "about": evaluation.about(folder), "episodes": summaries, "texts": texts.all}
     page.write(f'<script type="application/json" id="index">{as_json(index)}</script>\n')

@@ -1,7 +1,9 @@
 """The page in a browser: open, filter, sort, unfold, step with the keyboard; model's words; thousands of episodes."""
 
+import json
+
 import pytest
-from run_folders import EVIL, episode, evaluated, event, sampled_tree, trained
+from run_folders import EVIL, episode, evaluated, event, rollout, sampled_tree, trained
 
 from masgym.viewer import write_page
 
@@ -134,6 +136,95 @@ def test_what_a_model_wrote_is_text(tmp_path, visit):
     assert said.startswith("</script><script>window.hacked = 1</script><img src=x onerror=")
     assert "U+2028 U+202Egnp \U0001f600 U+D800 U+0000" in said
     assert "cannot be drawn" not in page.inner_text("#detail")
+
+
+SEEN_AS_IT_IS = """() => {
+  const odd = /[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]|\\p{Cs}/u;
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT);
+  const found = [];
+  for (let node = walk.nextNode(); node; node = walk.nextNode()) {
+    if (node.parentElement.closest("script, style") || ["SCRIPT", "STYLE"].includes(node.nodeName)) continue;
+    const read = (name) => node.getAttribute(name) ?? "";
+    const texts = node.nodeType === 3 ? [node.data] : [read("title"), read("aria-label")];
+    found.push(...texts.filter((text) => odd.test(text)));
+  }
+  return found;
+}"""
+
+
+def evil_event():
+    made = event(1, EVIL, EVIL, note=EVIL, **{EVIL: 0.5})
+    made["members"][0] |= {"slot": EVIL, "failure": ""}
+    made["members"][0]["messages"] = [{"role": EVIL, "content": EVIL}, {"role": "system", "content": EVIL * 5}]
+    made["judged"][EVIL]["tools"] = [{"tool": EVIL, "outcome": EVIL, "arguments": {EVIL: EVIL}, "value": {EVIL: EVIL}}]
+    return made | {"before": EVIL, "after": EVIL}
+
+
+def evil_tree():
+    more = {
+        "level": EVIL,
+        "ended": EVIL,
+        "note": EVIL,
+        "policy": EVIL,
+        "version": EVIL,
+        "finish": EVIL,
+        "malformed": True,
+    }
+    rows = [rollout(0, EVIL, c, chosen=not c, reward=c, advantage=c, reply=EVIL, **more) for c in (0, 1)]
+    own = {"task": EVIL, "terms": {EVIL: 0.5}, "prompt": [{"role": EVIL, "content": EVIL}], "tools": [{EVIL: EVIL}, 3]}
+    return [{**row, **own} for row in rows]
+
+
+def test_everything_in_a_run_is_text_and_its_unseen_characters_are_named(tmp_path, visit):
+    """Agents, levels, outcomes, terms, tools, settings, the folder; in the table, the filters, and what is unfolded."""
+    folder = evaluated(
+        tmp_path / "\u202e<b>run", [episode(0, task=EVIL, level=EVIL, ended=EVIL, events=[evil_event()])]
+    )
+    facts = ("environment", "split", "task_hash", "sandbox", "masgym")
+    (folder / "run.json").write_text(
+        json.dumps({**dict.fromkeys(facts, EVIL), "agents": {EVIL: EVIL}, "settings": [EVIL]})
+    )
+    trained(folder, evil_tree())
+    page = visit(write_page(folder, tmp_path / "run.html"))
+    for _ in range(2):
+        page.keyboard.press("Enter")
+        page.keyboard.press("o")
+        assert page.evaluate("window.hacked") is None
+        assert page.locator("main script, main img, main svg[onload], main b:has-text('bold') b").count() == 0
+        assert page.evaluate(SEEN_AS_IT_IS) == []
+        assert "</script><script>window.hacked = 1</script>" in page.inner_text("#detail")
+        page.keyboard.press("Escape")
+        page.keyboard.press("j")
+    assert page.locator("#level option").nth(1).inner_text().startswith("</script>")
+    assert "U+202E" in page.inner_text("header h1")
+
+
+@pytest.mark.parametrize("name", ["__proto__", "constructor", "toString"])
+def test_names_that_mean_something_to_javascript(tmp_path, visit, name):
+    made = event(1, name, "R", **{name: 0.5})
+    rows = [episode(0, task=f"{name}/test/0/0", level=name, ended=name, success=False, events=[made])]
+    folder = trained(
+        evaluated(tmp_path / "run", rows), [{**row, "agent": name, "task": name} for row in sampled_tree()]
+    )
+    page = visit(write_page(folder, tmp_path / "run.html"))
+    assert listed(page) == 2
+    for _ in range(2):
+        assert "cannot be drawn" not in page.inner_text("#detail")
+        assert name in page.inner_text("#detail")
+        page.keyboard.press("j")
+
+
+def test_very_long_texts(tmp_path, visit):
+    """A reply of a megabyte, one word, and a board without end: the page stays small until one asks for more."""
+    made = [event(1, "tool_0", "x" * 10**6), event(1, "actor_0", "```" * 10**5)]
+    made[0]["before"] = made[0]["after"] = "#" * 60 + ("\n" + "#" * 60) * 20_000
+    page = visit(write_page(evaluated(tmp_path / "run", [episode(0, events=made)]), tmp_path / "run.html"))
+    assert page.locator("#detail .event").first.locator(".board").count() == 0
+    assert len(page.inner_text("#detail")) < 100_000
+    assert page.evaluate("document.querySelectorAll('#detail *').length") < 1000
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.get_by_text("show all 1000000 characters").click()
+    assert len(page.locator("#detail .reply").first.inner_text()) == 10**6
 
 
 def test_the_security_policy_stops_what_gets_out(tmp_path, chromium):

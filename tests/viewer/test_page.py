@@ -23,7 +23,7 @@ class Blocks(HTMLParser):
 
     def __init__(self, page):
         super().__init__()
-        self.blocks, self.tags, self._id = {}, [], None
+        self.blocks, self.tags, self.title, self._id = {}, [], "", None
         self.feed(page)
 
     def handle_starttag(self, tag, attrs):
@@ -32,6 +32,8 @@ class Blocks(HTMLParser):
         self._id = own.get("id") if own.get("type") == "application/json" else None
 
     def handle_data(self, data):
+        if self.tags[-1:] == ["title"] and not self.title:
+            self.title = data
         if self._id:
             self.blocks[self._id] = json.loads(data)
             self._id = None
@@ -72,6 +74,13 @@ def test_what_a_model_wrote_is_no_markup(tmp_path):
     assert page.blocks["index"]["episodes"][0]["task"] == EVIL
     named = write_page(evaluated(tmp_path / "<script>alert(1)<", [episode(0)]), tmp_path / "named.html")
     assert Blocks(named.read_text()).tags == clean.tags
+
+
+@pytest.mark.parametrize("name", ["l\u00e4uf \u4e2d \U0001f600", "b\udcffd", "a & b", "\u202egnp"])
+def test_a_folder_may_have_any_name(tmp_path, name):
+    page = page_of(evaluated(tmp_path / name, [episode(0)]), tmp_path / "run.html")
+    assert page.blocks["index"]["name"] == name
+    assert page.title == f"{name.replace(chr(0xDCFF), chr(0xFFFD))} | masgym"
 
 
 def test_json_in_a_page_has_no_character_that_html_reads():

@@ -17,13 +17,15 @@ function digit(symbol) {
   return /[a-i]/.test(symbol) ? ["digit own", String(symbol.charCodeAt(0) - 96)] : ["digit", symbol];
 }
 
+const MOST_CELLS = 10000; // 100 x 100, the largest that is played; a model may write any number of such lines
+
 function domainOf(task) {
   return task.split("/")[0];
 }
 
 // The cells of the last board in a text, row by row; null where there is none.
 function boardIn(domain, text) {
-  const kind = BOARDS[domain];
+  const kind = Object.hasOwn(BOARDS, domain) ? BOARDS[domain] : null;
   if (!kind || typeof text !== "string") return null;
   let [found, run] = [null, []];
   for (const line of [...text.split("\n"), ""]) {
@@ -31,7 +33,7 @@ function boardIn(domain, text) {
       run.push(line);
       continue;
     }
-    if (run.length >= 3) found = run;
+    if (run.length >= 3 && run.length * run[0].length <= MOST_CELLS) found = run;
     run = kind.line.test(line) ? [line] : [];
   }
   return found && found.map(kind.cells);

@@ -10,11 +10,14 @@ function element(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
-    else node.setAttribute(name, value === true ? "" : value);
+    else node.setAttribute(name, value === true ? "" : SHOWN.has(name) ? legible(value) : value);
   }
-  node.append(...children.filter((child) => child !== null && child !== undefined));
+  const given = children.filter((child) => child !== null && child !== undefined);
+  node.append(...given.flatMap((child) => (typeof child === "string" ? visible(child) : [child])));
   return node;
 }
+
+const SHOWN = new Set(["title", "aria-label"]); // attributes that people read
 
 function el(name, attributes = {}, ...children) {
   return element(document.createElement(name), attributes, children);
@@ -51,6 +54,10 @@ const UNSEEN = /(?![\n\t\u200c\u200d])([\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}])/u;
 
 function visible(text) {
   return text.split(UNSEEN).map((part, i) => (i % 2 ? el("span", { class: "unseen" }, codePoint(part)) : part));
+}
+
+function legible(text) {
+  return String(text).split(UNSEEN).map((part, i) => (i % 2 ? codePoint(part) : part)).join("");
 }
 
 function codePoint(character) {

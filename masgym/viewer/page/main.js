@@ -16,7 +16,7 @@ function counted(texts) {
 }
 
 function drawHead() {
-  byId("name").textContent = INDEX.name;
+  byId("name").replaceChildren(...visible(INDEX.name));
   const facts = Object.entries(INDEX.about).flatMap(([name, value]) => [el("dt", {}, name.replace("_", " ")), el("dd", { title: shown(value) }, inShort(value))]);
   byId("about").replaceChildren(...facts);
   options("outcome", "all outcomes", { ...counted(INDEX.episodes.map(outcome)), failed: `failed (${INDEX.episodes.filter((e) => e.success === false).length})` });
