@@ -269,6 +269,32 @@ def test_cells_run_after_those_they_begin_from_and_wait_for_them(suites, tmp_pat
     assert tokens == {"together": 4000, "swapped": 2000, "tool alone": 2000, "actor alone": 2000}
 
 
+TINY = [
+    "experiment=smoke",
+    *("model.hidden=32", "model.layers=1", "model.heads=2", "model.warmstart.steps=4"),
+    *("train.steps=1", "train.tasks=2", "train.eval_tasks=4", "train.validate_every=0", "algo.mini_batches=1"),
+]
+
+
+def test_roles_trained_apart_are_put_together_and_swapped(suites, tmp_path, monkeypatch):
+    """With real runs, at the smallest size."""
+    monkeypatch.setenv("MASGYM_CACHE", str(tmp_path / "cache"))
+    made = {cell.method: cell for cell in cells(suites("chain", CHAIN), TINY)}
+    out = tmp_path / "out"
+    assert main(["suite=chain", f"out={out}", *TINY]) == 0
+    assert "4 of 4 runs done" in (out / "table.md").read_text()
+
+    def weights(method, step, policy):
+        folder = out / "cells" / made[method].hash / "checkpoints" / f"step_{step:06d}" / policy
+        return (folder / "model.safetensors").read_bytes()
+
+    assert weights("together", 0, "tool") == weights("tool alone", 1, "tool")
+    assert weights("together", 0, "actor") == weights("actor alone", 1, "actor")
+    assert weights("swapped", 0, "tool") == weights("actor alone", 1, "actor")
+    assert weights("swapped", 0, "actor") == weights("tool alone", 0, "tool")  # which was frozen
+    assert main(["suite=chain", f"out={out}", *TINY], lambda cell, out: pytest.fail("ran")) == 0
+
+
 @pytest.mark.parametrize(
     ("methods", "error", "says"),
     [
