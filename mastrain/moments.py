@@ -32,7 +32,8 @@ class Comparison:
 
     one: Moments
     other: Moments
-    cosine: Estimate  # of the two mean gradients; NaN where one of them cannot be told from 0
+    # of the two mean gradients; NaN where one of them cannot be told from 0. Norms are estimates too: noise exceeds 1
+    cosine: Estimate
     snr_ratio: Estimate  # one / other
 
 
@@ -46,7 +47,7 @@ def compare(gram: Array, n: int, seed: int) -> Comparison:
     one, other = _moments(gram[:n, :n], of_one), _moments(gram[n:, n:], of_other)
     product = ((of_one @ gram[:n, n:]) * of_other).sum(1) / (n * m)
     with np.errstate(divide="ignore", invalid="ignore"):
-        cosine = np.where(one[0] * other[0] > 0, np.clip(product / (one[0] * other[0]), -1, 1), np.nan)
+        cosine = np.where(one[0] * other[0] > 0, product / (one[0] * other[0]), np.nan)
         ratio = np.where(other[2] > 0, one[2] / other[2], np.nan)
     return Comparison(
         one=Moments(norm=_estimate(one[0]), variance=_estimate(one[1]), snr=_estimate(one[2])),
