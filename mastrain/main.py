@@ -18,9 +18,10 @@ from masgym.types import JSON
 from mastrain import checkpoint, runlog
 from mastrain.assemble import Run, assemble
 from mastrain.config import RunConfig, parse
+from mastrain.evaluation import evaluate_run
 from mastrain.games import check_names
 from mastrain.progress import Progress
-from mastrain.trainer import evaluate_run, load, save, train
+from mastrain.trainer import load, save, train
 
 
 class Interrupt:
