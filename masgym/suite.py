@@ -1,9 +1,11 @@
 """Plays a frozen suite: each cell in a run folder of its own, then a submission."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 from masgym.agents.base import Agent
 from masgym.episodes import EpisodeRecord
@@ -20,6 +22,9 @@ from masgym.tools.sandbox import Sandbox
 from masgym.types import JSON, Style
 
 SUBMISSION = "submission.json"
+
+T = TypeVar("T")
+Team = Mapping[str, Agent]  # by id, role or "*"
 
 
 def chosen(suite: Suite, only: Sequence[str]) -> tuple[Cell, ...]:
@@ -43,9 +48,21 @@ def chosen(suite: Suite, only: Sequence[str]) -> tuple[Cell, ...]:
     )
 
 
+def filled(name: str, cell: Cell) -> str:
+    """The agent's name in the cell: "hf:runs/{domain}-{workflow}" -> "hf:runs/sokoban-pair". Raises UnknownName."""
+    fields = {"domain": cell.level.domain, "level": cell.level.level, "workflow": cell.workflow}
+
+    def field(found: re.Match[str]) -> str:
+        if found[1] not in fields:
+            raise UnknownName("placeholder", found[0], [f"{{{known}}}" for known in fields])
+        return fields[found[1]]
+
+    return re.sub(r"\{([^{}]*)\}", field, name)
+
+
 async def run_suite(
     suite: Suite,
-    agents: Mapping[str, Agent],
+    agents: Team | Callable[[Cell], Team],
     names: Mapping[str, str],
     folder: Path | str,
     *,
@@ -62,20 +79,24 @@ async def run_suite(
 ) -> dict[str, JSON]:
     """Plays all cells, or those that `only` names, each in `folder/cells/NAME`; -> what `submission.json` then holds.
 
-    Agents by id, role or "*"; a role that a cell's workflow lacks is left out there. `on_cell` is told which cell
-    begins, counted from 1. With fewer than all cells the submission is incomplete, and `verify_submission` says so.
-    Raises as `play_run`, and BadFile where this installation makes other tasks.
+    Agents by id, role or "*", the same in all cells or a team for each; a role that a cell's workflow lacks is left out
+    there. `names` may have placeholders (`filled`): the submission has them, a cell's run the name that played there.
+    `on_cell` is told which cell begins, counted from 1. With fewer than all cells the submission is incomplete, and
+    `verify_submission` says so. Raises as `play_run` and `filled`, and BadFile where this installation makes other
+    tasks.
     """
     check_count("workers", workers, 1)
     place, cells = Path(folder), chosen(suite, only)
-    teams = {cell: _team(suite.game(cell, style), agents) for cell in cells}
-    _check_spoken(teams.values(), agents)
+    invited = {cell: agents if isinstance(agents, Mapping) else agents(cell) for cell in cells}
+    teams = {cell: _team(suite.game(cell, style), invited[cell]) for cell in cells}
+    _check_spoken([suite.game(cell, style) for cell in cells], [names, *invited.values()])
+    called = {cell: {who: filled(names[who], cell) for who in team} for cell, team in teams.items()}
     drawn = cache(suite.tasks)  # a level's tasks are the same under every workflow
     found: dict[Cell, RunReport] = {}
     with locked(place):
         for number, (cell, team) in enumerate(teams.items(), 1):
             on_cell(cell, number, len(cells))
-            run = _run(suite, cell, suite.game(cell, style), {who: names[who] for who in team}, settings, sandbox)
+            run = _run(suite, cell, suite.game(cell, style), called[cell], settings, sandbox)
             where = place / "cells" / cell.name
             if resume and is_finished(where, run):
                 found[cell] = load(where)
@@ -103,16 +124,21 @@ def _write(place: Path, submission: Mapping[str, JSON], found: Mapping[Cell, Run
     write_whole(place / SUBMISSION, json.dumps(submission, indent=1) + "\n")
 
 
-def _team(game: Game, agents: Mapping[str, Agent]) -> dict[str, Agent]:
+def speaking(game: Game, by_role: Mapping[str, T]) -> dict[str, T]:
+    """Those who speak in the game, of agents, or their names, by id, role or "*"."""
+    return {who: one for who, one in by_role.items() if who in (*game.agents, *game.roles, "*")}
+
+
+def _team(game: Game, agents: Team) -> dict[str, Agent]:
     """Those of the agents who speak in the game. Raises UnknownName where one of its members has no player."""
-    team = {who: agent for who, agent in agents.items() if who in (*game.agents, *game.roles, "*")}
+    team = speaking(game, agents)
     assign(game, team)
     return team
 
 
-def _check_spoken(teams: Iterable[Mapping[str, Agent]], agents: Mapping[str, Agent]) -> None:
-    known = {who for team in teams for who in team}
-    for who in agents:
+def _check_spoken(games: Iterable[Game], invited: Iterable[Mapping[str, object]]) -> None:
+    known = {"*", *(who for game in games for who in (*game.agents, *game.roles))}
+    for who in (who for agents in invited for who in agents):
         if who not in known:
             raise UnknownName("agent or role", who, known)
 

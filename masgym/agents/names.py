@@ -74,14 +74,20 @@ def make_team(names: Sequence[str], options: Options | None = None) -> dict[str,
 
     Raises BadValue for a role that is given twice.
     """
+    chosen = by_role(names)
+    made = {name: make_agent(name, options) for name in dict.fromkeys(chosen.values())}
+    return {who: made[name] for who, name in chosen.items()}
+
+
+def by_role(names: Sequence[str]) -> dict[str, str]:
+    """As `make_team`, without making them."""
     chosen: dict[str, str] = {}
     for written in names:
         who, name = split_role(written)
         if who in chosen:
             raise BadValue(f"two agents for {who!r}: {chosen[who]!r} and {name!r}; give one for each role.")
         chosen[who] = name
-    made = {name: make_agent(name, options) for name in dict.fromkeys(chosen.values())}
-    return {who: made[name] for who, name in chosen.items()}
+    return chosen
 
 
 def split_role(written: str) -> tuple[str, str]:

@@ -28,7 +28,11 @@ masgym eval sokoban --agent random --tasks 100
 masgym eval sokoban --workflow pair --agent tool=oracle --agent actor=random --out runs/half
 masgym eval math --agent openai:qwen3 --base-url http://localhost:8000/v1 --samples 4 --out runs/qwen3
 masgym eval math --agent openai:qwen3 --base-url http://localhost:8000/v1 --samples 4 --out runs/qwen3 --resume
-masgym eval --suite v1 --agent oracle --out runs/v1"""
+masgym eval --suite v1 --agent oracle --out runs/v1
+masgym eval --suite v1 --agent "hf:runs/taught/{domain}-{workflow}" --out runs/nano"""
+
+SUITE = """play a frozen suite instead of ENV: v1; writes a submission; in an agent's name {domain},
+{level} and {workflow} are those of the cell that it plays"""
 
 DEFAULTS: Mapping[str, Any] = {"tasks": 100, "split": "test", "samples": 1, "seed": 0}
 
@@ -36,7 +40,7 @@ DEFAULTS: Mapping[str, Any] = {"tasks": 100, "split": "test", "samples": 1, "see
 def add(commands: Any) -> None:
     parser = command(commands, "eval", "play tasks with agents and report what they are worth", EXAMPLE, run)
     parser.add_argument("env", metavar="ENV", nargs="?", help="what to play (see `masgym show --help`), or --suite")
-    parser.add_argument("--suite", metavar="NAME", help="play a frozen suite instead of ENV: v1; writes a submission")
+    parser.add_argument("--suite", metavar="NAME", help=SUITE)
     parser.add_argument(
         "--only",
         action="append",
@@ -184,5 +188,7 @@ def mend(failures: Mapping[str, int]) -> str:
         "unauthorized": "Set the environment variable OPENAI_API_KEY.",
         "not_found": "Check the model's name and --base-url.",
         "bad_response": "What --base-url answers is no chat completion.",
+        "bad_request": "What the server said of it stands in the run folder (--out): `masgym view` shows it.",
+        "server_error": "What the server said of it stands in the run folder (--out): `masgym view` shows it.",
         "context_overflow": "Lower --max-tokens, or take --style compact.",
     }.get(worst, "What the agent asks answers so; look at it first.")

@@ -2,18 +2,18 @@
 
 import argparse
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import cast
 
 from masgym.agents.base import Agent
-from masgym.agents.names import split_role
-from masgym.cli.arguments import learned, team_of
+from masgym.agents.names import Options, by_role, make_agent
+from masgym.cli.arguments import learned, options_of
 from masgym.cli.evaluation import close, resumable, settings_of
 from masgym.cli.progress import Progress
 from masgym.cli.screen import print_json
-from masgym.errors import BadValue
+from masgym.errors import BadValue, MasgymError
 from masgym.submission import markdown_of
-from masgym.suite import chosen, run_suite
+from masgym.suite import chosen, filled, run_suite, speaking
 from masgym.suites import Cell, Suite, load_suite
 from masgym.types import JSON, Style
 
@@ -27,11 +27,12 @@ def run(arguments: argparse.Namespace) -> int:
         raise BadValue(f"the suite says --{given[0].replace('_', '-')} itself; leave it out (--only plays a part).")
     if not arguments.out:
         raise BadValue("a suite is kept in a folder; say which one with --out DIR.")
-    chosen(suite, arguments.only)  # a wrong name is told before models are loaded
-    team = team_of(arguments)
-    progress = Progress(team.values())
+    cells, names = chosen(suite, arguments.only), by_role(arguments.agent)
+    wanted = [name for cell in cells for name in _called(suite, cell, names).values()]
+    made = _made(dict.fromkeys(wanted), options_of(arguments))  # all of them, before the first cell is played
+    progress = Progress(made.values())
     with resumable(arguments, progress), progress:
-        submission = asyncio.run(_played(suite, team, arguments, progress))
+        submission = asyncio.run(_played(suite, names, made, arguments, progress))
     if arguments.json:
         print_json(submission)
     else:
@@ -40,9 +41,33 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _called(suite: Suite, cell: Cell, names: Mapping[str, str]) -> dict[str, str]:
+    """Who plays the cell, by id, role or "*"."""
+    return {who: filled(name, cell) for who, name in speaking(suite.game(cell, "full"), names).items()}
+
+
+def _made(names: Iterable[str], options: Options) -> dict[str, Agent]:
+    """The agents by name. Raises BadValue that names all who cannot be had, and why the first of them cannot."""
+    made, failed = dict[str, Agent](), dict[str, MasgymError]()
+    for name in names:
+        try:
+            made[name] = make_agent(name, options)
+        except MasgymError as error:
+            failed[name] = error
+    if len(failed) > 1:
+        first = next(iter(failed.values()))
+        raise BadValue(f"{len(failed)} agents cannot be had: {', '.join(failed)}. Of the first: {first}") from first
+    for error in failed.values():
+        raise error
+    return made
+
+
 async def _played(
-    suite: Suite, team: Mapping[str, Agent], arguments: argparse.Namespace, progress: Progress
+    suite: Suite, names: Mapping[str, str], made: Mapping[str, Agent], arguments: argparse.Namespace, progress: Progress
 ) -> dict[str, JSON]:
+    def team(cell: Cell) -> dict[str, Agent]:
+        return {who: made[name] for who, name in _called(suite, cell, names).items()}
+
     def begins(cell: Cell, number: int, total: int) -> None:
         progress.stage(f"{cell.name} ({number} of {total}): ")
 
@@ -50,9 +75,9 @@ async def _played(
         return await run_suite(
             suite,
             team,
-            dict(map(split_role, arguments.agent)),
+            names,
             arguments.out,
-            style=cast(Style, arguments.style or learned(team)),
+            style=cast(Style, arguments.style or learned(made)),
             only=arguments.only,
             workers=arguments.workers,
             resume=arguments.resume,
@@ -64,4 +89,4 @@ async def _played(
             on_episode=progress.episode,
         )
     finally:
-        await close(list(team.values()))
+        await close(list(made.values()))

@@ -165,6 +165,69 @@ def test_roles_play_where_they_speak(tmp_path):
     assert not (tmp_path / "c").exists()
 
 
+def test_an_agents_name_has_placeholders_for_the_cell(tmp_path):
+    """One for each cell; the submission says what was asked for, each cell's run who played there."""
+    solvers, names = {}, {"*": "mine:{domain}/{level}-{workflow}"}
+
+    def team(cell):
+        return {"*": solvers.setdefault(cell.name, Counting())}
+
+    submission = asyncio.run(run_suite(TINY, team, names, tmp_path, style="compact", only=["easy"]))
+    assert {name: agent.games for name, agent in solvers.items()} == {
+        f"plan_path-easy-{label}": {(label.rstrip("3"), "compact")} for label in SUITE.workflows
+    }
+    assert submission["agents"] == names
+    run = json.loads((tmp_path / "cells" / "plan_path-easy-ensemble3" / "run.json").read_text())
+    assert run["agents"] == {"*": "mine:plan_path/easy-ensemble3"}
+    again = asyncio.run(run_suite(TINY, team, names, tmp_path, style="compact", only=["easy"], resume=True))
+    assert again == submission
+
+
+class Counting(OracleAgent):
+    """Which workflows and styles it played."""
+
+    def __init__(self):
+        self.games = set()
+
+    async def act(self, request):
+        self.games.add((request.game.workflow.name, request.game.style))
+        return await super().act(request)
+
+
+@pytest.mark.parametrize("name", ["hf:{domian}", "hf:{}", "hf:{domain!r}", "hf:{domain}-{team}"])
+def test_an_unknown_placeholder_is_told_before_anything_is_played(tmp_path, capsys, name):
+    with pytest.raises(UnknownName, match=r"unknown placeholder .*Known: {domain}, {level}, {workflow}"):
+        asyncio.run(run_suite(TINY, {"*": OracleAgent()}, {"*": name}, tmp_path / "run"))
+    assert main(["eval", "--suite", "v1", "--agent", name, "--out", str(tmp_path / "run")]) == 2
+    assert "Known: {domain}, {level}, {workflow}" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+def test_all_agents_that_are_missing_are_told_before_the_first_cell_is_played(tmp_path, capsys):
+    """And a script for a role is asked for only where the role speaks."""
+    template = f"scripted:{tmp_path}/{{domain}}-{{workflow}}.json"
+    words = ["eval", "--suite", "v1", "--only", "easy", "--only", "plan_path", "--out", str(tmp_path / "run")]
+    words += ["--agent", f"tool={template}", "--agent", "oracle"]
+    for name, there in (("pair", 2), ("ensemble3", 1)):
+        assert main(words) == 2
+        told = capsys.readouterr().err
+        assert told.count("\n") == 1
+        assert told.startswith(f"masgym: {there} agents cannot be had: ") == (there > 1)
+        assert f"{tmp_path}/plan_path-ensemble3.json" in told
+        assert "solo" not in told
+        assert not (tmp_path / "run").exists()
+        (tmp_path / f"plan_path-{name}.json").write_text(json.dumps({"tool": name}))
+    assert main(words) == 0
+    submission = json.loads((tmp_path / "run" / "submission.json").read_text())
+    assert submission["agents"] == {"tool": template, "*": "oracle"}
+    assert len(submission["cells"]) == 3
+    for name in ("pair", "ensemble3"):
+        cell = tmp_path / "run" / "cells" / f"plan_path-easy-{name}"
+        agents = json.loads((cell / "run.json").read_text())["agents"]
+        assert agents["tool"] == f"scripted:{tmp_path}/plan_path-{name}.json"
+        assert f'"{name}"' in (cell / "episodes.jsonl").read_text()
+
+
 @pytest.fixture(scope="module")
 def whole():
     """A submission of v1 as the oracle's would be, without playing it."""
@@ -189,6 +252,8 @@ def whole():
 
 def test_a_whole_submission_holds(whole):
     assert verify_submission(json.loads(json.dumps(whole))) == ()
+    templated = {**whole, "agents": {"*": "hf:runs/v1/{domain}-{workflow}"}}
+    assert verify_submission({**templated, "hash": hash_of(templated)}) == ()
     assert "| all domains | 100.0" in markdown_of(whole)
 
 
