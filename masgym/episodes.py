@@ -31,6 +31,7 @@ class EpisodeRecord:
     malformed: tuple[str, ...]  # one reason per malformed reply
     tokens: int  # C_tok: sampled
     prompt_tokens: int
+    cut: int = 0  # replies that the limit of their tokens cut off
     terms: Mapping[str, float]  # "<agent>/<term>": mean weighted local term over the agent's replies
     latency: float = field(compare=False)  # seconds; the one field that differs when the same is played again
 
@@ -56,6 +57,7 @@ class MemberTrace:
     failure: str  # the named outcome when there is no reply, else ""
     tokens: int
     prompt_tokens: int
+    cut: bool  # by the limit of its tokens
     latency: float  # seconds
 
 
@@ -105,7 +107,7 @@ def row_of(record: EpisodeRecord, events: Sequence[EventTrace] = ()) -> dict[str
 _KINDS: Mapping[str, Any] = {
     **dict.fromkeys(("task", "level", "ended"), str),
     **dict.fromkeys(
-        ("index", "sample", "turns", "event_count", "replies", "tool_calls", "tokens", "prompt_tokens"), int
+        ("index", "sample", "turns", "event_count", "replies", "tool_calls", "tokens", "prompt_tokens", "cut"), int
     ),
     **dict.fromkeys(("returns", "latency"), int | float),
     "optimum": int | None,
@@ -115,11 +117,13 @@ _KINDS: Mapping[str, Any] = {
 }
 
 
+_LATER: Mapping[str, JSON] = {"cut": 0}  # fields that lines of older versions lack
 _MOST = 1e15  # of any number in a record: sums of them are finite
 
 
 def record_of(row: Mapping[str, JSON], where: str) -> EpisodeRecord:
     """The record on a line that `row_of` made. Raises BadFile, which names `where` and the field."""
+    row = {**_LATER, **row}
     for name, kind in _KINDS.items():
         found, wanted = row.get(name), getattr(kind, "__name__", kind)
         if name not in row:

@@ -95,9 +95,9 @@ async def _asked(player: Agent, request: Request) -> Answer:
     who = f"{request.observation.agent}, played by {type(player).__name__},"
     if not isawaitable(awaited) or not isinstance(reply, Reply):
         raise BadValue(f"{who} gave {type(reply).__name__}; `async def act` that returns a Reply was expected.")
-    for name, kind in (("text", str), ("failure", str), ("tokens", int), ("prompt_tokens", int)):
+    for name, kind in (("text", str), ("failure", str), ("tokens", int), ("prompt_tokens", int), ("cut", bool)):
         found: Any = getattr(reply, name)
-        if not isinstance(found, kind) or isinstance(found, bool):
+        if not isinstance(found, kind) or (isinstance(found, bool) and kind is not bool):
             raise BadValue(f"{who} gave a Reply whose {name} is {found!r}; {kind.__name__} was expected.")
     if min(reply.tokens, reply.prompt_tokens) < 0:
         raise BadValue(
@@ -137,6 +137,7 @@ def _record(
         malformed=tuple(effect.note for _, effect, _ in effects if effect.malformed),
         tokens=sum(reply.tokens for reply in replies),
         prompt_tokens=sum(reply.prompt_tokens for reply in replies),
+        cut=sum(reply.cut for reply in replies),
         terms={name: fmean(found) for name, found in terms.items()},
         latency=latency,
     )
@@ -152,6 +153,7 @@ def _members(answers: Sequence[Answer]) -> tuple[MemberTrace, ...]:
             failure=a.reply.failure,
             tokens=a.reply.tokens,
             prompt_tokens=a.reply.prompt_tokens,
+            cut=a.reply.cut,
             latency=a.latency,
         )
         for a in answers

@@ -51,6 +51,7 @@ class Report:
     returns: float
     malformed_rate: float  # malformed replies / replies
     malformed_reasons: Mapping[str, int]
+    cut_rate: float = 0.0  # replies cut off by the limit of their tokens / replies; 0 in reports of older versions
     tokens_per_episode: float
     terms: Mapping[str, float]
     by_level: Mapping[str, Level]
@@ -77,6 +78,7 @@ def summarise(records: Iterable[EpisodeRecord]) -> Report:
         returns=fmean(r.returns for r in rows),
         malformed_rate=sum(reasons.values()) / max(replies, 1),
         malformed_reasons=dict(reasons.most_common(_REASONS)),
+        cut_rate=sum(r.cut for r in rows) / max(replies, 1),
         tokens_per_episode=fmean(r.tokens for r in rows),
         terms=_mean_terms(rows),
         by_level=_by_level(rows),
@@ -122,6 +124,7 @@ def to_json(report: Report) -> dict[str, JSON]:
 def from_json(data: Mapping[str, JSON]) -> Report:
     """What `to_json` wrote. Raises BadFile for anything else."""
     try:
+        data = {"cut_rate": 0.0, **data}
         own: dict[str, Any] = {name: data[name] for name in Report.__slots__}  # type: ignore[attr-defined]
         own["success"] = Estimate(**own["success"])
         own["pass_at_k"] = {k: Estimate(**found) for k, found in own["pass_at_k"].items()}

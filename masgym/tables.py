@@ -92,7 +92,18 @@ def _cell(text: str) -> str:
 
 _COLUMNS = (
     *("run", "difficulty", "success", "success_low", "success_high", "tasks", "episodes", "turns_to_solve", "returns"),
-    *("malformed_rate", "failures", "C_tok", "C_call", "C_tool", "U_tok", "pass_at_k", "task_hash", "fingerprint"),
+    *(
+        "malformed_rate",
+        "cut_rate",
+        "failures",
+        "C_tok",
+        "C_call",
+        "C_tool",
+        "U_tok",
+        "pass_at_k",
+        "task_hash",
+        "fingerprint",
+    ),
     *("sandbox", "latency_p50", "latency_p95"),
 )
 
@@ -105,6 +116,7 @@ def _sizes(report: Report) -> list[object]:
     solve, cost = report.turns_to_solve, report.cost
     return [
         *(report.tasks, report.episodes, "" if math.isnan(solve) else solve, report.returns, report.malformed_rate),
+        report.cut_rate,
         *(sum(report.failures.values()), cost.C_tok, cost.C_call, cost.C_tool),
         "" if math.isnan(cost.U_tok) else cost.U_tok,
         json.dumps({k: found.mean for k, found in report.pass_at_k.items()}),
@@ -124,6 +136,7 @@ def _summary(out: RunReport) -> Block:
         ("turns to solve", number(report.turns_to_solve)),
         ("return", number(report.returns)),
         ("malformed replies", f"{100 * report.malformed_rate:.2f} %"),
+        ("replies cut off by the token limit", f"{100 * report.cut_rate:.2f} %"),
         ("episodes cut short", str(sum(report.failures.values()))),
     ]
     return Block(title=title_of(out), header=("", "[95 %]"), rows=tuple(rows))

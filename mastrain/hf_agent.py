@@ -26,6 +26,7 @@ from mastrain.engines.base import Request as EngineRequest
 from mastrain.engines.base import SamplingFailed
 from mastrain.engines.transformers import Answer, TransformersEngine
 from mastrain.models import ModelSpec, load_model
+from mastrain.players import reply_of
 from mastrain.types import Sampling
 
 MOST_TOKENS = 512  # of a reply, where nothing else is asked for
@@ -67,7 +68,7 @@ class HfAgent:
         answer = await self._sampled(wanted)
         if isinstance(answer, SamplingFailed):
             return Reply(text="", prompt_tokens=len(prompt.ids), failure=answer.outcome)
-        return Reply(text=answer[0].text, tokens=len(answer[0].ids), prompt_tokens=len(prompt.ids))
+        return reply_of(answer[0], prompt)
 
     async def _sampled(self, wanted: EngineRequest) -> Answer:
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()

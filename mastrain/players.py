@@ -7,7 +7,7 @@ from masgym.game import role_of
 from masgym.types import Observation, value
 from mastrain.engines.base import Engine, SamplingFailed
 from mastrain.engines.base import Request as EngineRequest
-from mastrain.types import Prompt, Sampling
+from mastrain.types import Completion, Prompt, Sampling
 
 
 @value
@@ -29,4 +29,14 @@ class EnginePlayer:
             (completion,) = await self.engine.sample(wanted)
         except SamplingFailed as failed:
             return Reply(text="", prompt_tokens=len(prompt.ids), failure=failed.outcome)
-        return Reply(text=completion.text, tokens=len(completion.ids), prompt_tokens=len(prompt.ids))
+        return reply_of(completion, prompt)
+
+
+def reply_of(completion: Completion, prompt: Prompt) -> Reply:
+    """What was sampled, as the reply of an agent of masgym."""
+    return Reply(
+        text=completion.text,
+        tokens=len(completion.ids),
+        prompt_tokens=len(prompt.ids),
+        cut=completion.finish == "length",
+    )

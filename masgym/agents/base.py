@@ -24,6 +24,7 @@ class Reply:
     text: str  # with a failure what was told of it, for people to read
     tokens: int = 0  # sampled
     prompt_tokens: int = 0
+    cut: bool = False  # by the limit of its tokens: the model would have gone on
     failure: str = ""  # a named outcome when no reply could be had ("timeout", ...); the episode ends there
 
 

@@ -166,7 +166,10 @@ def reply_of(body: bytes) -> Reply | Failed:
     usage: Any = answer.get("usage")
     counts: Mapping[str, JSON] = usage if isinstance(usage, dict) else {}
     return Reply(
-        text=content or "", tokens=_count(counts, "completion_tokens"), prompt_tokens=_count(counts, "prompt_tokens")
+        text=content or "",
+        tokens=_count(counts, "completion_tokens"),
+        prompt_tokens=_count(counts, "prompt_tokens"),
+        cut=first.get("finish_reason") == "length",
     )
 
 

@@ -51,9 +51,11 @@ def summary(
     roles: Sequence[str],
     malformed: Mapping[str, int],
     reasons: Sequence[str],
+    cut: int | None,
     tokens: int | None,
 ) -> dict[str, JSON]:
-    """kind: "played" or "sampled". run: the sample's number, or the training step. malformed: role -> how often."""
+    """kind: "played" or "sampled". run: the sample's number, or the training step. malformed: role -> how often. cut:
+    replies that the limit of their tokens ended."""
     return {
         "kind": kind,
         "task": task,
@@ -66,5 +68,6 @@ def summary(
         "roles": list(dict.fromkeys(roles)),
         "malformed": dict(malformed),
         "reasons": list(dict.fromkeys(reasons)),
+        "cut": cut,
         "tokens": tokens,
     }

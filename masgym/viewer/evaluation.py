@@ -43,6 +43,7 @@ def read(folder: Path, texts: Texts) -> Iterator[Episode]:
                 roles=roles,
                 malformed=malformed,
                 reasons=record.malformed,
+                cut=record.cut,
                 tokens=record.tokens,
             ),
             detail={"events": detail, "optimum": record.optimum, "latency": record.latency},

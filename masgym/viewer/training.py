@@ -87,6 +87,7 @@ def _episode(rows: Sequence[Fields], first_turn: int, texts: Texts) -> Episode:
             roles=[role_of(row["agent"]) for row in rows],
             malformed=malformed,
             reasons=[row.get("note", "") for row in rows if row.get("malformed")],
+            cut=sum(row["finish"] == "length" for row in rows) if all("finish" in row for row in rows) else None,
             tokens=sum(len(row["tokens"]) for row in rows) if all(row.get("tokens") for row in rows) else None,
         ),
         detail={"events": [_event(found, first_turn, texts) for found in events]},

@@ -14,6 +14,8 @@ from masgym.evaluate import evaluate
 from mastrain import checkpoint
 from mastrain.hf_agent import _room
 from mastrain.nano import Nano, nano_model, nano_tokenizer
+from mastrain.players import reply_of
+from mastrain.types import Completion, Prompt
 
 SHAPE = Nano(hidden=32, layers=1, heads=2, feed_forward=32, context=256)
 GAME = masgym.game("sokoban", "pair", T=2, style="compact")
@@ -57,6 +59,16 @@ def test_episodes_are_sampled_together_and_workers_change_nothing(run_folder):
     alone, ones = played(run_folder, workers=1)
     assert max(ones) == 1
     assert alone == records
+
+
+def test_a_reply_without_an_end_token_was_cut(run_folder):
+    records, _ = played(run_folder, max_tokens=1)
+    assert all(0 <= record.cut <= record.replies == record.tokens for record in records)
+    assert sum(record.cut for record in records) > 12  # of 24: one of 100 tokens is the end
+    made = {"text": "U", "ids": (5,), "logps": (0.0,), "policy": "actor", "version": 0}
+    prompt = Prompt(agent="actor_0", messages=(), ids=(1, 2))
+    cut = [reply_of(Completion(finish=finish, **made), prompt).cut for finish in ("length", "stop")]
+    assert cut == [True, False]
 
 
 def test_temperature_0_is_greedy(run_folder):

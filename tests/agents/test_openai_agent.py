@@ -72,6 +72,14 @@ def test_a_message_without_content_is_an_empty_reply(content):
         assert (asked(url)[0].text, asked(url)[0].failure) == ("", "")
 
 
+@pytest.mark.parametrize(("reason", "cut"), [("length", True), ("stop", False), (None, False), ([], False)])
+def test_a_reply_that_the_token_limit_cut_says_so(reason, cut):
+    answer = completion("<answer>U")
+    answer["choices"][0]["finish_reason"] = reason
+    with endpoint(lambda request: says(200, answer)) as (url, _):
+        assert asked(url)[0].cut is cut
+
+
 def test_it_tries_again_and_gives_up_after_retries():
     answers = iter([says(500, {}), says(429, {}), GOOD])
     with endpoint(lambda request: next(answers)) as (url, seen):

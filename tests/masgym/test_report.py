@@ -109,6 +109,7 @@ class Plain:
         (Saying(Reply(text="U", tokens=-5)), "with -5 and 0 tokens"),
         (Saying(Reply(text="U", tokens=1.5)), "tokens is 1.5; int was expected"),
         (Saying(Reply(text="U", prompt_tokens=True)), "prompt_tokens is True; int was expected"),
+        (Saying(Reply(text="U", cut=1)), "cut is 1; bool was expected"),
         (Saying(Reply(text="", failure=5)), "failure is 5; str was expected"),
     ],
 )
@@ -212,6 +213,24 @@ def test_players_are_named_by_id_role_or_star():
         assign(game, {"planner": one})
     with pytest.raises(UnknownName, match="actor_0"):
         assign(game, {"tool": one})
+
+
+class Wordy(Oracle):
+    """Every second turn it is cut off."""
+
+    async def act(self, request):
+        cut = request.state.turn % 2 == 1
+        return Reply(text="I think that <answer>" if cut else "no", tokens=5, cut=cut)
+
+
+def test_replies_that_were_cut_off_are_counted():
+    records = play(masgym.game("sokoban", T=4), {"tool": Wordy(), "*": Sulking()}, tasks=3)
+    assert [(r.cut, r.replies) for r in records] == [(2, 8)] * 3
+    report = summarise(records)
+    assert report.cut_rate == 0.25
+    assert to_json(report)["cut_rate"] == 0.25
+    older = {name: found for name, found in to_json(report).items() if name != "cut_rate"}
+    assert from_json(older).cut_rate == 0
 
 
 def test_a_report_is_json_and_a_table():

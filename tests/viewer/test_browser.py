@@ -214,6 +214,30 @@ def test_names_that_mean_something_to_javascript(tmp_path, visit, name):
         page.keyboard.press("j")
 
 
+def test_a_failed_reply_shows_what_was_told_of_it_and_a_cut_one_that_it_was(tmp_path, visit):
+    lost, short = event(1, "tool_0", f"Error 400: {EVIL}"), event(1, "actor_0", "I think that")
+    lost["members"][0] |= {"failure": "bad_request"}
+    lost["judged"] = {}
+    short["members"][0] |= {"cut": True}
+    rows = [episode(0, events=[short]), episode(1, events=[lost], ended="bad_request", success=False)]
+    rows[0]["cut"] = 1
+    page = visit(write_page(evaluated(tmp_path / "run", rows), tmp_path / "run.html"))
+    assert page.locator("#detail .member .badge").first.inner_text() == "cut off"
+    assert "cut off" in page.inner_text("#columns")
+    page.locator("#rows .row").nth(1).click()
+    said = page.inner_text("#detail .member")
+    assert "no reply bad_request" in said
+    assert "Error 400: </script><script>window.hacked = 1" in said
+    assert page.locator("#detail .member .badge").all_inner_texts() == ["no reply"]
+    assert page.evaluate("window.hacked") is None
+    sampled = [{**row, "finish": "length" if row["chosen"] else "stop"} for row in sampled_tree()]
+    page = visit(write_page(trained(tmp_path / "tree", sampled), tmp_path / "tree.html"))
+    page.keyboard.press("Enter")
+    page.keyboard.press("o")
+    assert page.locator(".candidate.chosen .sample .badge").all_text_contents() == ["cut off"] * 2
+    assert page.locator(".candidate:not(.chosen) .badge").count() == 0
+
+
 def test_very_long_texts(tmp_path, visit):
     """A reply of a megabyte, one word, and a board without end: the page stays small until one asks for more."""
     made = [event(1, "tool_0", "x" * 10**6), event(1, "actor_0", "```" * 10**5)]

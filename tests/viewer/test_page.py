@@ -117,6 +117,16 @@ def test_a_tree_has_its_candidates_and_the_path(tmp_path):
     assert (summary["returns"], summary["malformed"], summary["run"]) == (1.0, {"actor": 1}, 3)
 
 
+def test_cut_off_replies_are_counted_for_the_table(tmp_path):
+    folder = evaluated(tmp_path / "run", [episode(0), {**episode(1), "cut": 2}])
+    ends = ("length", "stop", "length", "stop")
+    trained(folder, [{**row, "finish": finish} for row, finish in zip(sampled_tree(), ends, strict=True)])
+    found = page_of(folder, tmp_path / "run.html").blocks["index"]["episodes"]
+    assert [one["cut"] for one in found] == [0, 2, 2]
+    other = page_of(trained(tmp_path / "other", sampled_tree()), tmp_path / "other.html")
+    assert other.blocks["index"]["episodes"][0]["cut"] is None
+
+
 def test_rollouts_of_other_trainers_are_shown_too(tmp_path):
     keys = ("group", "task", "agent", "turn", "prompt", "reply", "reward", "advantage")
     rows = [{key: row[key] for key in keys} | {"prompt": "text"} for row in sampled_tree()]

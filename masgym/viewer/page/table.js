@@ -13,6 +13,7 @@ const ALL_COLUMNS = [
   { name: "turns", width: "48px", text: (e) => fixed(e.turns), key: (e) => e.turns, number: true },
   { name: "return", width: "58px", text: (e) => fixed(e.returns), key: (e) => e.returns ?? -Infinity, number: true },
   { name: "malformed", width: "78px", text: (e) => fixed(malformedCount(e)), key: (e) => malformedCount(e), number: true },
+  { name: "cut off", width: "58px", text: (e) => fixed(e.cut), key: (e) => e.cut ?? -1, number: true },
   { name: "tokens", width: "60px", text: (e) => fixed(e.tokens), key: (e) => e.tokens ?? -1, number: true },
 ];
 const COLUMNS = ALL_COLUMNS.filter((column, c) => c < 2 || new Set(INDEX.episodes.map(column.text)).size > 1);

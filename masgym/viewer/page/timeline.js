@@ -24,11 +24,20 @@ function playedMember(member, judged) {
   return el(
     "article",
     { class: `member ${roleClass(member.agent)}`, "data-role": roleOf(member.agent) },
-    el("h4", {}, who(member.agent), el("span", { class: "quiet" }, facts.filter(Boolean).join(" \u00b7 ")), ...marks(member.slot, judged)),
+    el("h4", {}, who(member.agent), el("span", { class: "quiet" }, facts.filter(Boolean).join(" \u00b7 ")), member.cut === true ? cutOff() : null, ...marks(member.slot, judged)),
     folded("what it saw", false, ...messages(member.messages)),
-    member.failure ? el("p", {}, badge("bad", "no reply"), ` ${member.failure}`) : reply(member.reply),
+    ...(member.failure ? failed(member) : [reply(member.reply)]),
     ...(judged ? verdict(judged) : []),
   );
+}
+
+// The failure's name, and what was told of it: by a server, say.
+function failed(member) {
+  return [el("p", {}, badge("bad", "no reply"), ` ${shown(member.failure)}`), member.reply ? note("told", member.reply, true) : null];
+}
+
+function cutOff() {
+  return el("span", { class: "badge bad", title: "the limit of tokens ended this reply" }, "cut off");
 }
 
 function marks(slot, judged) {

@@ -101,6 +101,7 @@ function sampledReply(agent, row, several) {
     "div",
     { class: `sample ${roleClass(agent)}`, "data-role": roleOf(agent) },
     several ? who(agent) : null,
+    row.finish === "length" ? cutOff() : null,
     reply(row.reply),
     ...(row.tools ?? []).map(toolCall),
     row.note ? note(row.malformed ? "malformed" : "others read", row.note, row.malformed) : null,

@@ -76,6 +76,36 @@ def test_a_run_folder_holds_everything(tmp_path):
     assert from_json(report) == out.report
 
 
+class Wordy:
+    """Its first replies are cut off."""
+
+    async def act(self, request):
+        first = not request.state.log
+        return Reply(text="<answer>" if first else "no", tokens=3, cut=first)
+
+
+def test_cut_off_replies_are_told_one_by_one_and_counted(tmp_path):
+    out = played(planned("solo", tasks=2, samples=1, T=4), Wordy(), tmp_path)
+    rows = list(read_rows(tmp_path))
+    assert [[m["cut"] for e in row["events"] for m in e["members"]] for row in rows] == [[True, *[False] * 3]] * 2
+    report = json.loads((tmp_path / "report.json").read_text())
+    jsonschema.validate(report, SCHEMA)
+    (line, *_) = csv.DictReader((tmp_path / "report.csv").read_text().splitlines())
+    assert (report["cut_rate"], float(line["cut_rate"])) == (0.25, 0.25)
+    assert "| replies cut off by the token limit | 25.00 % |" in (tmp_path / "report.md").read_text()
+    assert load(tmp_path) == out
+
+
+def test_lines_of_older_versions_say_nothing_of_cut_off_replies(tmp_path):
+    played(planned("solo", tasks=2, samples=1, T=4), Wordy(), tmp_path)
+    rows = [{name: found for name, found in row.items() if name != "cut"} for row in read_rows(tmp_path)]
+    (tmp_path / "episodes.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert load(tmp_path).report.cut_rate == 0
+    (tmp_path / "episodes.jsonl").write_text("".join(json.dumps({**row, "cut": True}) + "\n" for row in rows))
+    with pytest.raises(BadFile, match="field 'cut': True; int was expected"):
+        load(tmp_path)
+
+
 def test_every_report_says_that_programs_ran_without_isolation(tmp_path):
     played(planned("solo", "code", tasks=1, samples=1, sandbox="unsafe"), OracleAgent(), tmp_path)
     report = json.loads((tmp_path / "report.json").read_text())
