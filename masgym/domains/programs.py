@@ -1,13 +1,16 @@
 """Programs in the replies of tool users: found, run as calls of the tool "python", and what they printed, for others.
 
-    reply := text with exactly one fenced block     (no fence: no program; any other number of fences: malformed)
-    block := ``` [python | python3 | py] newline program ```
+    reply  := text with exactly one marked block, and any number of others, which are ignored
+            | text with exactly one block, not marked       (no fence: no program; anything else: malformed)
+    marked := ``` (python | python3 | py) newline program ```
+    block  := ``` [word] newline program ```
 
 The last line that a program prints is its proposal, in the grammar of a plain one. All that it prints is an
 observation: it enters shared memory trimmed, without control characters, and with a bar before every line, so that it
 cannot pass for another line of a prompt.
 """
 
+import re
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -20,12 +23,17 @@ from masgym.types import Slot, ToolCall, ToolResult, value
 T = TypeVar("T")
 
 FENCE = "```"
+BLOCKS = (  # what prompts say of them
+    "Exactly one block may be marked python; others beside it are ignored. Where none is marked so, there must be one "
+    "block in all."
+)
 BRIEF = (
-    f"Or reply with a Python program, in one fenced block: {FENCE}python, a line break, the program, {FENCE}. "
+    f"Or reply with a Python program, in one fenced block: {FENCE}python, a line break, the program, {FENCE}. {BLOCKS} "
     "Its standard input holds {stdin}. The last line that it prints must be {last}; the team is shown all that it "
     f"prints. It has {Limits().cpu} seconds and Python's standard library, no files and no network."
 )
-_LANGUAGES = ("", "python", "python3", "py")
+_PYTHON = ("python", "python3", "py")
+_LANGUAGE = re.compile(r"[\w+#.-]*", re.ASCII)
 _LINES, _WIDTH = 20, 200  # what is shown: the last lines, so many characters of each
 
 
@@ -42,12 +50,22 @@ def program_of(reply: str) -> str | Malformed | None:
     parts = reply.split(FENCE)
     if len(parts) == 1:
         return None
-    if len(parts) != 3:
-        return Malformed(reason=f"it has {len(parts) - 1} fences {FENCE}; one fenced block, so 2, was expected")
-    language, newline, program = parts[1].partition("\n")
-    if language.strip().lower() not in _LANGUAGES or not newline:
+    blocks = [text.partition("\n") for text in parts[1::2]]
+    marked = [number for number, (word, newline, _) in enumerate(blocks) if newline and _language(word) in _PYTHON]
+    number, *more = marked or range(len(blocks))
+    if more:
+        kind = "marked python" if marked else "and none is marked python"
+        return Malformed(reason=f"it has {1 + len(more)} fenced blocks {kind}; exactly one was expected")
+    if len(parts) == 2 * (number + 1):
+        return Malformed(reason="its fenced block is not closed; a reply that grows too long is cut off")
+    word, newline, program = blocks[number]
+    if not newline or not _LANGUAGE.fullmatch(_language(word)):
         return Malformed(reason=f"its fenced block is no program: {FENCE}python and a line break were expected")
     return program if program.strip() else Malformed(reason="its program is empty")
+
+
+def _language(word: str) -> str:
+    return word.strip().lower()
 
 
 def program_calls(slot: Slot, reply: str, results: tuple[ToolResult, ...], stdin: str) -> tuple[ToolCall, ...]:

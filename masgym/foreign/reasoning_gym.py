@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 from typing import Any
 
-from masgym.domains.programs import Printed, noted, printed, program_of
+from masgym.domains.programs import BLOCKS, Printed, noted, printed, program_of
 from masgym.errors import BadValue, UnknownName
 from masgym.foreign.reasoning_gym_source import TOOL, Items, check, item
 from masgym.tags import Malformed, inside, printable
@@ -34,7 +34,7 @@ _TASKS: Mapping[str, str] = {
     "draft": f"Propose the answer. {_GRAMMAR}",
     "tool": (
         f"Propose the answer. {_GRAMMAR} Or write a Python program in one fenced block (```python): all that it prints "
-        "is the answer."
+        f"is the answer. {BLOCKS}"
     ),
 }
 

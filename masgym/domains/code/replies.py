@@ -1,8 +1,8 @@
 """What coder and tester may reply. Reading never raises, takes linear time and runs nothing.
 
-coder   reply := text with exactly one fenced block, the program | one line, an expression     (functions only)
-        An expression `x+1` (after `return ` or not) stands for the function's body: the small model's form.
-tester  reply := text with exactly one fenced block of tests | tests
+coder   reply := text with one fenced block, the program (masgym.domains.programs) | one line, an expression
+        An expression `x+1` (after `return ` or not) stands for a function's body: the small model's form.
+tester  reply := text with one fenced block of tests | tests
         tests := test ((newline | ";") test)*
         test  := ["assert"] ENTRY(literal, ...) == literal      (scripts: run("standard input") == "output")
         A literal is what ast.literal_eval reads: numbers, text, True, False, None, lists, tuples, sets, dicts.
@@ -17,20 +17,20 @@ from typing import Any
 
 from masgym.domains.code.harness import encode
 from masgym.domains.code.problem import Case, Form, Problem, case_of, shown
-from masgym.domains.programs import FENCE, program_of
+from masgym.domains.programs import BLOCKS, FENCE, program_of
 from masgym.tags import Malformed
 
 LONGEST_PROGRAM = 7000  # characters
 LONGEST_TESTS = 3000
 
 CODER = (
-    "Reply with the whole program in one fenced block:\n```python\n...\n```\nYou may think first; there must be "
-    "exactly one block. For a function whose body is a single `return`, the expression alone, in one line, will do."
+    "Reply with the whole program in one fenced block:\n```python\n...\n```\nYou may think first. "
+    f"{BLOCKS} For a function whose body is a single `return`, the expression alone, in one line, will do."
 )
 TESTER = (
     "Reply with one to {most} tests, one a line, each a call and the value that is right, in literals: f(1, 'a') == 2 "
     "(of a script: run('input') == 'output'). You may think first and put the tests into one fenced block; without a "
-    "block there must be nothing but tests. A test that repeats an example of the task tells nothing apart."
+    f"block there must be nothing but tests. {BLOCKS} A test that repeats an example of the task tells nothing apart."
 )
 
 _UNREADABLE = (SyntaxError, ValueError, MemoryError, RecursionError)  # what ast.parse raises

@@ -14,7 +14,7 @@ from masgym.domains.math import taskfile
 from masgym.domains.math.answers import box, near, plain, read, same, settle
 from masgym.domains.math.generator import FAMILIES, LEVELS, draw
 from masgym.domains.math.program import LIMITS, printed, run
-from masgym.domains.programs import program_of
+from masgym.domains.programs import BLOCKS, program_of
 from masgym.errors import BadValue, UnknownName
 from masgym.tags import Malformed
 from masgym.tasks import Procedural, TaskSource
@@ -42,9 +42,9 @@ _TASKS: Mapping[str, str] = {
     "draft": f"Propose the answer. {_GRAMMAR}",
     "tool": (
         "Write a Python program in one fenced block (```python); the last line that it prints must be the answer "
-        f"alone, a number or LaTeX; the team is shown all that it prints. It has {LIMITS.cpu} seconds and Python's "
-        "standard library, numpy and sympy, no input, no files and no network. A reply without a program is a plain "
-        f"proposal. {_GRAMMAR}"
+        f"alone, a number or LaTeX; the team is shown all that it prints. {BLOCKS} It has {LIMITS.cpu} seconds and "
+        "Python's standard library, numpy and sympy, no input, no files and no network. A reply without a program is a "
+        f"plain proposal. {_GRAMMAR}"
     ),
 }
 _GUESSES = tuple(str(number) for number in range(30))

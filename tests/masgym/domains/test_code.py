@@ -94,6 +94,7 @@ class TestCoder:
             ("1//0", 0, 0),
             (fenced("def g(x):\n    return 2*x+1"), 0, 0),
             (fenced("import sys\nsys.exit(0)"), 0, 0),
+            (fenced("def f(x):\n    return 2*x+1") + "\nUsage:\n```bash\npython f.py\n```\n```\n3\n5\n```", 1, 1),
         ],
     )
     def test_terms_worked_by_hand(self, reply, runs, gold):
@@ -114,10 +115,10 @@ class TestCoder:
             (fenced("def f(x):\n\n    return ("), "SyntaxError in line 3"),
             ("", "empty"),
             ("two\nlines", "no program in a fenced block"),
-            ("```python\ndef f(x): return 1", "1 fence"),
-            (fenced("f = 1") + fenced("f = 2"), "4 fences"),
+            ("```python\ndef f(x): return 1", "its fenced block is not closed"),
+            (fenced("f = 1") + fenced("f = 2"), "2 fenced blocks marked python"),
             (fenced("#" * 9000), "at most 7000"),
-            ("```rust\nfn f() {}\n```", "fenced block"),
+            ("```rust\nfn f() {}\n```", "SyntaxError in line 1"),
         ],
     )
     def test_what_does_not_compile_is_malformed(self, reply, reason):
@@ -422,6 +423,7 @@ class TestRender:
 
     def test_briefs_give_the_grammar(self):
         assert "fenced block" in DOMAIN.brief("act")
+        assert all("others beside it are ignored" in DOMAIN.brief(slot) for slot in ("act", "draft", "tool"))
         assert "one to 3 tests" in Code(most_tests=3).brief("tool")
         with pytest.raises(UnknownName, match="judge"):
             DOMAIN.brief("judge")

@@ -162,7 +162,7 @@ class TestCalls:
         ("a ```py\nx``` b", "x"),
         ("```", Malformed),
         ("```python\nx\n``` ```python\ny\n```", Malformed),
-        ("```bash\nls\n```", Malformed),
+        ("```bash\nls\n```", "ls\n"),
         ("```python x```", Malformed),
         ("```python\n \n```", Malformed),
     ],

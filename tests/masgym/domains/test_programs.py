@@ -35,6 +35,12 @@ def result(stdout: str, outcome: str = "ok", error: str = "") -> ToolResult:
         ("```Python3 \nprint(1)```", "print(1)"),
         ("say\n```py\r\nx\r\n```", "x\r\n"),
         ("```\nx\n```", "x\n"),
+        ("```text\nx\n```", "x\n"),
+        ("```\n#@$.#\n```\n```python\nx\n```\nIt prints:\n```text\nR\n```", "x\n"),
+        ("```python\nx\n```\n```json\n{}\n```", "x\n"),
+        ("```py\nx\n```\nrun it: ```x```", "x\n"),
+        ("```python\nx\n```\n```", "x\n"),  # a fence too many
+        ("```python\nx\n```\n```text\nI expect", "x\n"),  # cut off after the program
     ],
 )
 def test_the_one_fenced_block_is_the_program(reply: str, program: str | None) -> None:
@@ -45,8 +51,13 @@ def test_the_one_fenced_block_is_the_program(reply: str, program: str | None) ->
     "reply",
     [
         "```python\nprint(1)",
+        "```\nprint(1)",
+        "```text\nR\n```\n```python\nprint(1)",
+        "```python\nprint(1)\n```\n```python\nprint(",
+        "```\nprint(1)\n```\n```text\nprint(2)\n```",
+        "```print(1)\nprint(2)\n```",
+        "```text\nprint(1)\n```\n```python print(2)```",
         "```python\nprint(1)\n```\n```python\nprint(2)\n```",
-        "```bash\nls\n```",
         "```print(1)```",
         "```python\n \n```",
         "```````",
@@ -56,6 +67,19 @@ def test_what_is_not_one_program_is_malformed(reply: str) -> None:
     found = program_of(reply)
     assert isinstance(found, Malformed)
     assert "print" not in found.reason
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        ("```python\nx", "its fenced block is not closed; a reply that grows too long is cut off"),
+        ("```text\nR\n```\n```python\nx", "its fenced block is not closed; a reply that grows too long is cut off"),
+        ("```py\nx\n```" * 2, "it has 2 fenced blocks marked python; exactly one was expected"),
+        ("```\nx\n```" * 3, "it has 3 fenced blocks and none is marked python; exactly one was expected"),
+    ],
+)
+def test_what_is_wrong_with_the_blocks_is_told(reply: str, reason: str) -> None:
+    assert program_of(reply) == Malformed(reason=reason)
 
 
 def test_a_program_is_asked_for_once_and_by_the_tool_slot_alone() -> None:
