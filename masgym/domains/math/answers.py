@@ -18,6 +18,10 @@ _BARE = re.compile(r"[+-]?\d+(?:[./]\d+)?", re.ASCII)
 _BRACE = re.compile(r"\\boxed\s*\{|\\.|[{}]", re.DOTALL)
 _SYMBOLS = str.maketrans({"π": r"\pi ", "−": "-", "×": r"\times ", "·": r"\cdot ", "°": r"^\circ "})
 
+_MARKS = re.compile(r"\\(?:[lcvd]?dots[bcmio]?|text|textrm|textbf|mathrm|mbox)(?![A-Za-z])")
+_HOLDS = re.compile(r"[^\W_]|[\u2205\u221e]|\\\{")  # a letter, a digit, the empty set in either form, infinity
+_PLACEHOLDER = re.compile(r"\W*(?:(?:your|the)\W+)?(?:final\W+)?(?:answer|result)(?:\W+here)?\W*", re.IGNORECASE)
+
 _INTEGER = r"\d{1,3}(?:(?:,|\{,\})\d{3})+|\d+"
 _NUMBER = re.compile(rf"([+-]?)(?:({_INTEGER})(\.\d+)?|(\.\d+))", re.ASCII)
 _PART = r"(?:\{([+-]?\d+)\}|(\d))"
@@ -53,6 +57,8 @@ def checked(text: str) -> str | Malformed:
     answer = answer[1:-1].strip() if re.fullmatch(r"\$[^$]*[^$\\]\$", answer) else answer
     if not answer:
         return Malformed(reason="its box was empty")
+    if len(answer) <= MOST and _is_placeholder(answer):
+        return Malformed(reason="its box holds no answer, but dots or a placeholder")
     if len(answer) > MOST:
         return Malformed(reason=f"its answer is longer than {MOST} characters")
     if any(c.isnumeric() and not c.isascii() for c in answer):
@@ -60,6 +66,12 @@ def checked(text: str) -> str | Malformed:
     if re.search(r"(?<!\\)\$|\\[(\[]", answer):
         return Malformed(reason="its answer holds $ or the marks of a formula; the box alone is enough")
     return answer
+
+
+def _is_placeholder(answer: str) -> bool:
+    """Whether it only repeats a form, as in \\boxed{...} or \\boxed{answer}."""
+    bare = _MARKS.sub("", answer)
+    return not _HOLDS.search(bare) or _PLACEHOLDER.fullmatch(bare) is not None
 
 
 def box(answer: str) -> str:
@@ -120,11 +132,16 @@ def _boxes(reply: str) -> list[str] | Malformed:
 
 def _tidy(text: str) -> str:
     """Without spaces, sizes, words in \\text{} and a leading `x =`; one kind of fraction."""
-    text = _WORDS.sub(" ", re.sub(r"(?<!\\)\\[dt]frac(?![A-Za-z])", r"\\frac", text))
-    text = _SPACES.sub(" ", text)
-    joined = re.sub(r"(?<![0-9A-Za-z]) +| +(?![0-9A-Za-z])", "", text)  # not between two digits: 1 2 is not 12
+    text = re.sub(r"(?<!\\)\\[dt]frac(?![A-Za-z])", r"\\frac", text)
+    bare = _joined(_WORDS.sub(" ", text))
+    joined = bare if any(map(str.isalnum, bare)) else _joined(text)  # of nothing but words, all are the answer
     named = _SYMBOL_IS.match(joined)
     return joined[named.end() :] if named else joined
+
+
+def _joined(text: str) -> str:
+    text = _SPACES.sub(" ", text)
+    return re.sub(r"(?<![0-9A-Za-z]) +| +(?![0-9A-Za-z])", "", text)  # not between two digits: 1 2 is not 12
 
 
 def _number(text: str) -> Fraction | None:

@@ -29,6 +29,8 @@ class TestReading:
             ("\\boxed{1\n+x}", "1 +x"),
             (r"<answer>\boxed{7}</answer>", "7"),
             (r"\boxed{$7$}", "7"),
+            *[(box(a), a) for a in ("x", r"\pi", r"\infty", r"\emptyset", r"\{\}", r"\text{even}", "(A)", "1,2,...,9", "+")[:8]],
+            (r"\boxed{\infty}", r"\infty"),
             (r"\boxed{\$7}", r"\$7"),
             (r"\boxed{36π}", r"36\pi"),
             (r"\boxed{−3}", "-3"),
@@ -62,6 +64,11 @@ class TestReading:
             (r"\boxed{７}", "numerals"),
             (r"\boxed{٧}", "numerals"),
             (r"\boxed{½}", "numerals"),
+            *[(box(dots), "dots or a placeholder") for dots in ("...", "\u2026", r"\ldots", r"$\dots$", "?", "_", r"\text{}")],
+            *[
+                (box(words), "dots or a placeholder")
+                for words in ("answer", "Your final answer", r"\text{answer}", "<answer>", "the answer here", "[result]")
+            ],
             (r"\boxed{7$8$}", "marks"),
             (r"\boxed{\(7\)}", "marks"),
             (box("9" * (MOST + 1)), "longer"),
@@ -164,6 +171,10 @@ class TestSettling:
             ("x^2+1", "1+x^2"),
             (r"\{1,2\}", r"\{2,1\}"),
             ("Evelyn", r"\text{Evelyn}"),
+            *[(r"\text{Evelyn}", rf"\{command}{{Bob}}") for command in ("text", "textrm", "textbf", "mathrm", "mbox")],
+            (r"\text{(A)}", r"\text{(B)}"),
+            (r"\text{(A)}.", r"\text{(B)}."),
+            (r"\text{even}", r"\text{}"),
         ],
     )
     def test_left_to_math_verify(self, expected, answer):

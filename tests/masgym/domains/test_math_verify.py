@@ -65,6 +65,10 @@ def started(monkeypatch):
         ("7", r"\frac{", WRONG),
         ("7", "}{", WRONG),
         ("7", r"\text{final answer is } 8 $7$ I hope", WRONG),
+        (r"\text{Evelyn}", r"\text{Evelyn}", RIGHT),
+        (r"\text{Evelyn}", r"\text{Bob}", WRONG),
+        (r"\text{(A)}", r"\text{(B)}", WRONG),
+        (r"\text{even}", r"\text{odd}", WRONG),
         ("7", "__import__('os').system('true') or 7", WRONG),
     ],
 )
