@@ -16,7 +16,7 @@ WORKFLOWS = ("solo", "pair", "verify", "ensemble", "routed")
 OPTIONS = {"sokoban": {"min_pushes": 1}, "plan_path": {"min_path": 1}, "search": {"hops": 1, "entities": 200}}
 GRAMMAR = {  # what tells how to reply
     **dict.fromkeys(("sokoban", "plan_path", "sudoku"), "<answer>"),
-    "math": r"\boxed{...}",
+    "math": r"for example \boxed{42} or \boxed{\frac{3}{4}}",
     "search": "<search>words to look for</search>",
 }
 OF_SLOT = {"judge": "<verify>approve</verify>", "route": "<route>STOP</route>"}
@@ -133,6 +133,14 @@ class TestMath:
         assert compact.observe(state, "actor_0").text == "act\nHow far, in m?\n+-0.05"
         for answer, right in (("12.46", True), ("12.44", False)):
             assert step_sync(compact, state, {"actor_0": answer}, default_driver().run).state.success == right
+
+    def test_the_prompt_said_again_is_no_answer(self):
+        for workflow in WORKFLOWS:
+            game = masgym.game("math", workflow)
+            state = game.initial(game.domain.tasks.get("test", 0))
+            for agent in set(game.agents) - {"verifier_0", "router_0"}:
+                prompt = game.observe(state, agent).text
+                assert game.domain.effect("act", state.world, prompt, ()).malformed
 
     def test_without_one_the_answer_is_exact(self):
         game = masgym.game("math", "pair")

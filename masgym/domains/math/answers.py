@@ -57,10 +57,10 @@ def checked(text: str) -> str | Malformed:
     answer = answer[1:-1].strip() if re.fullmatch(r"\$[^$]*[^$\\]\$", answer) else answer
     if not answer:
         return Malformed(reason="its box was empty")
-    if len(answer) <= MOST and _is_placeholder(answer):
-        return Malformed(reason="its box holds no answer, but dots or a placeholder")
     if len(answer) > MOST:
         return Malformed(reason=f"its answer is longer than {MOST} characters")
+    if _is_placeholder(answer):
+        return Malformed(reason="its box holds no answer, but dots or a placeholder")
     if any(c.isnumeric() and not c.isascii() for c in answer):
         return Malformed(reason="its answer holds numerals other than 0-9")
     if re.search(r"(?<!\\)\$|\\[(\[]", answer):

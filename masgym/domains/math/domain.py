@@ -31,8 +31,8 @@ _RULES = (
     "problem says otherwise: an integer, a fraction in lowest terms or a closed form in LaTeX."
 )
 _GRAMMAR = (
-    r"You may think first. Put the answer into \boxed{...}; several boxes with different contents are malformed. "
-    "A reply that is nothing but a number needs no box."
+    r"You may think first. Put the answer into a box, for example \boxed{42} or \boxed{\frac{3}{4}}; several boxes "
+    "with different contents are malformed. A reply that is nothing but a number needs no box."
 )
 _TASKS: Mapping[str, str] = {
     "act": (

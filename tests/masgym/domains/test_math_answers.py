@@ -29,8 +29,11 @@ class TestReading:
             ("\\boxed{1\n+x}", "1 +x"),
             (r"<answer>\boxed{7}</answer>", "7"),
             (r"\boxed{$7$}", "7"),
-            *[(box(a), a) for a in ("x", r"\pi", r"\infty", r"\emptyset", r"\{\}", r"\text{even}", "(A)", "1,2,...,9", "+")[:8]],
-            (r"\boxed{\infty}", r"\infty"),
+            *[
+                (box(a), a)
+                for a in ("x", r"\pi", r"\infty", "\u221e", r"\emptyset", "\u2205", r"\{\}", r"1, 2, \dots, 9")
+            ],
+            *[(box(a), a) for a in (r"\text{even}", "(A)", "no answer", r"\text{the answers}")],
             (r"\boxed{\$7}", r"\$7"),
             (r"\boxed{36π}", r"36\pi"),
             (r"\boxed{−3}", "-3"),
@@ -64,10 +67,20 @@ class TestReading:
             (r"\boxed{７}", "numerals"),
             (r"\boxed{٧}", "numerals"),
             (r"\boxed{½}", "numerals"),
-            *[(box(dots), "dots or a placeholder") for dots in ("...", "\u2026", r"\ldots", r"$\dots$", "?", "_", r"\text{}")],
+            *[
+                (box(dots), "dots or a placeholder")
+                for dots in ("...", "\u2026", r"\ldots", r"$\dots$", "?", "_", r"\text{}")
+            ],
             *[
                 (box(words), "dots or a placeholder")
-                for words in ("answer", "Your final answer", r"\text{answer}", "<answer>", "the answer here", "[result]")
+                for words in (
+                    "answer",
+                    "Your final answer",
+                    r"\text{answer}",
+                    "<answer>",
+                    "the answer here",
+                    "[result]",
+                )
             ],
             (r"\boxed{7$8$}", "marks"),
             (r"\boxed{\(7\)}", "marks"),
