@@ -57,12 +57,16 @@ def decode(v: Any) -> Any:
     return {key: decode(item) for key, item in v.items()}
 
 
+def _no_float(found: Any) -> float:
+    raise TypeError(f"a float's name is a text, not {type(found).__name__}")  # of a huge integer: OverflowError
+
+
 _TAGS: dict[str, Callable[[Any], Any]] = {
     "tuple": lambda items: tuple(decode(item) for item in items),
     "set": lambda items: {decode(item) for item in items},
     "frozenset": lambda items: frozenset(decode(item) for item in items),
     "dict": lambda pairs: {decode(key): decode(item) for key, item in pairs},
-    "float": float,
+    "float": lambda name: float(name) if isinstance(name, str) else _no_float(name),
 }
 
 

@@ -356,6 +356,21 @@ class TestCheckPrograms:
         assert effect("tool", "f(5, 1) == [6, 4]", world).terms == {"valid": 1, "mutants": 0}
 
 
+def test_a_program_that_answers_for_the_harness_ends_nothing():
+    """Values that no `encode` writes: they are wrong answers, shown as they are."""
+    for forged in (
+        "{'float': 10**400}",
+        "{'float': 1.5}",
+        "{'set': [[1]]}",
+        "{'dict': [1]}",
+        "{'tuple': 5}",
+        "{'float': 'x'}",
+    ):
+        program = f"import sys\nsys.modules['program'].encode = lambda *_: {forged}\ndef f(x):\n    return None"
+        made = effect("act", fenced(program))
+        assert (made.terms["gold"], made.malformed) == (0, False), forged
+
+
 class TestFault14:
     """An object with __eq__ that says True, and forged verdicts, passed tests elsewhere."""
 
