@@ -360,10 +360,14 @@ class Team:
 """
 
 
+def heeds_ctrl_c():
+    """A background shell starts its commands with SIGINT ignored, and the tests with them."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def command(*words, **given):
-    return subprocess.Popen(
-        [sys.executable, "-m", "masgym", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **given
-    )
+    given |= {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "preexec_fn": heeds_ctrl_c}
+    return subprocess.Popen([sys.executable, "-m", "masgym", *words], **given)
 
 
 def test_ctrl_c_says_how_to_resume_and_resuming_gives_the_whole_report(tmp_path):

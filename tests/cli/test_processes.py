@@ -1,7 +1,6 @@
 """Whole processes: two that want one folder, an agent that hangs, Ctrl-C, --resume."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -36,10 +35,12 @@ def start(tmp_path):
     (tmp_path / "team.py").write_text(TEAM)
     started = []
 
+    def heeds_ctrl_c():  # a background shell starts its commands with SIGINT ignored, and the tests with them
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
     def go(*words):
-        process = subprocess.Popen(
-            [sys.executable, "-m", "masgym", *words], stdout=-1, stderr=-1, text=True, cwd=tmp_path, env={**os.environ}
-        )
+        given = {"stdout": -1, "stderr": -1, "text": True, "cwd": tmp_path, "preexec_fn": heeds_ctrl_c}
+        process = subprocess.Popen([sys.executable, "-m", "masgym", *words], **given)
         started.append(process)
         return process
 

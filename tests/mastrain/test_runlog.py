@@ -141,7 +141,7 @@ def test_a_write_that_fails_half_way_leaves_the_old_file(tmp_path, monkeypatch, 
     log.report("before.json", {"a": 1})
     before = {name: (tmp_path / name).read_bytes() for name in (METRICS, "before.json")}
 
-    def half(path, text, encoding):
+    def half(path, text, **_):
         with path.open("w") as out:
             out.write(text[: len(text) // 2])
         raise OSError(28, "No space left on device")
