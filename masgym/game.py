@@ -39,7 +39,8 @@ from masgym.types import (
 
 
 class Domain(Protocol):
-    """What the world is. A frozen dataclass whose fields are JSON values: equal fields, equal domain."""
+    """What the world is. A frozen dataclass whose fields are JSON values: equal fields, equal domain. What it may tell
+    besides: `masgym.optional`."""
 
     @property
     def name(self) -> str: ...
@@ -88,31 +89,6 @@ class Domain(Protocol):
         ...
 
 
-class Attentive(Domain, Protocol):
-    """A domain that judges a reply by what teammates offered in the same turn (math: an answer; code: tests)."""
-
-    def attend(self, world: World, offers: tuple[Effect, ...]) -> World:
-        """`world` with `offers` in it, for `calls` and `effect`: what the speaker's teammates, as far as it sees
-        them, have committed to shared memory in this turn, malformed ones too. Pure."""
-        ...
-
-
-class Charted(Domain, Protocol):
-    """A domain that can tell how far a world is from solved; its tasks carry an optimum."""
-
-    def remaining(self, world: World) -> int | None:
-        """Fewest moves that solve the task from here; None when none do any more (Sokoban: a dead position)."""
-        ...
-
-
-class Foreseeing(Domain, Protocol):
-    """A domain that knows of some right replies what their tools answer (code: the reference passes)."""
-
-    def foresee(self, slot: Slot, world: World, reply: str) -> tuple[ToolResult, ...]:
-        """What `calls` would come to; () where only running them tells."""
-        ...
-
-
 class Workflow(Protocol):
     """Who speaks when, who sees what. A frozen dataclass; never looks into a world."""
 
@@ -154,6 +130,11 @@ class Workflow(Protocol):
 MOST_TURNS = 10**6  # as many as a domain knows
 MOST_REWARD = 1e6  # of a weight, or of a cost in reward units: any return stays far below what a record may hold
 _WORKFLOWS_OWN: tuple[Slot, ...] = ("judge", "route")  # the slots that workflows implement
+
+
+def turns(number: int) -> str:
+    """For people: "1 turn", "8 turns"."""
+    return f"{number} turn{'' if number == 1 else 's'}"
 
 
 def role_of(agent: str) -> str:
@@ -221,7 +202,7 @@ class Game:
             messages = (Message(role="user", content="\n".join(lines)),)
         else:
             lines = [self._clock(state), board]
-            lines += [self._memory_line(entry, agent) for entry in memory]
+            lines += [self._memory_line(entry, agent, state.world) for entry in memory]
             messages = (
                 Message(role="system", content=self._brief(agent)),
                 Message(role="user", content="\n\n".join(lines)),
@@ -312,7 +293,8 @@ class Game:
         """Who judges or routes is told what the proposers are told: the rules, and the grammar of what it will see."""
         slot, place = self.slot(agent), self.workflow.brief(agent, self.domain.titles)
         if slot not in _WORKFLOWS_OWN:
-            return f"{place}\n\n{self.domain.brief(slot)}"
+            offers = _told(self.domain, "told_of_offers", slot) if len(self.agents) > 1 else ""
+            return f"{place}\n\n{self.domain.brief(slot)}{offers}"
         told = self.domain.brief("draft")
         return f"What the {self.domain.titles['draft']} is told:\n---\n{told}\n---\n\n{place}"
 
@@ -323,14 +305,23 @@ class Game:
 
     def _clock(self, state: State) -> str:
         if state.ended:
-            return f"The game is over, after {state.turn} of at most {self.T} turns."
+            return f"The game is over, after {state.turn} of at most {turns(self.T)}."
         last = " It is the last one." if state.turn + 1 == self.T else ""
         return f"Turn {state.turn + 1} of at most {self.T}.{last}"
 
-    def _memory_line(self, entry: Entry, agent: str) -> str:
+    def _memory_line(self, entry: Entry, agent: str, world: World) -> str:
         title = self.domain.titles.get(entry.slot, entry.slot)
         who = "Your last reply" if entry.agent == agent else f"The {title} ({entry.agent})"
-        return f"{who} was malformed: {entry.effect.note}" if entry.effect.malformed else f"{who}: {entry.effect.note}"
+        if not entry.effect.malformed:
+            return f"{who}: {entry.effect.note}"
+        form = self._form(agent, world) if entry.agent == agent else ""
+        return f"{who} was malformed: {entry.effect.note}{form}"
+
+    def _form(self, agent: str, world: World) -> str:
+        """`Reminding.form`, or of the workflow's own slots its `form(agent)`."""
+        slot = self.slot(agent)
+        own = slot in _WORKFLOWS_OWN
+        return _told(self.workflow, "form", agent) if own else _told(self.domain, "form", slot, world)
 
     def _effect(self, state: State, agent: str, reply: str, results: tuple[ToolResult, ...]) -> Effect:
         slot = self.slot(agent)
@@ -365,6 +356,12 @@ def _check(game: Game, name: str, kind: Any, least: float, most: float) -> None:
         number = f"a {'whole ' if kind is int else ''}number from {least:g} to {most:g}"
         told = "too large" if isinstance(given, int) and abs(given) > 1e100 else repr(given)  # Python shows no such one
         raise BadValue(f"{name} is {told}; {'True or False' if kind is bool else number} was expected.")
+
+
+def _told(part: Any, name: str, *about: Any) -> str:
+    """What a method that not every domain and workflow has says, on a line of its own."""
+    tell = getattr(part, name, None)
+    return f"\n{told}" if tell and (told := tell(*about)) else ""
 
 
 def _world_after(state: State, commit: Effect | None, effects: Mapping[str, Effect]) -> World:

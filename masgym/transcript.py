@@ -13,7 +13,7 @@ from masgym.agents.oracle import OracleAgent
 from masgym.agents.random import RandomAgent
 from masgym.errors import MasgymError
 from masgym.faces import RawAEC
-from masgym.game import Game
+from masgym.game import Game, turns
 from masgym.registry import game, list_domains, list_workflows
 from masgym.tools.driver import default_driver, step_sync
 from masgym.types import Outputs, State, Transition
@@ -33,7 +33,7 @@ def transcript(game: Game, seed: int, agent: Agent) -> Iterator[str]:
         yield from _event(game, state, outputs, done)
         state, earned = done.state, earned + done.gain + done.penalty
     yield ""
-    yield f"{'solved' if state.success else 'not solved'} in {state.turn} of {game.T} turns; return {_number(earned)}"
+    yield f"{'solved' if state.success else 'not solved'} in {state.turn} of {turns(game.T)}; return {_number(earned)}"
 
 
 def _reply(game: Game, state: State, member: str, agent: Agent, seed: int) -> str:

@@ -55,5 +55,5 @@ def _counted(game: Game, states: Iterable[State], prefix: str) -> dict[str, floa
 
 
 def _charted(game: Game) -> bool:
-    """Whether the domain knows how many moves are left (`masgym.game.Charted`)."""
+    """Whether the domain knows how many moves are left (`masgym.optional.Charted`)."""
     return hasattr(game.domain, "remaining")

@@ -14,7 +14,7 @@ from masgym.cli.show import add_task, oracle_of
 from masgym.errors import BadValue, UnknownName
 from masgym.evaluate import assign
 from masgym.faces import RawAEC
-from masgym.game import Game, role_of
+from masgym.game import Game, role_of, turns
 from masgym.snapshot import Snapshot
 from masgym.types import Transition
 
@@ -168,7 +168,7 @@ class Session:
         state = self._env.now.state
         print(f"\n{shown(self._game.domain.render(state.world, 'full'))}")
         how = "solved" if state.success else "not solved"
-        print(f"{how} in {state.turn} of {self._game.T} turns; return {self._earned:g}")
+        print(f"{how} in {state.turn} of {turns(self._game.T)}; return {self._earned:g}")
 
 
 async def _awaited(agent: Agent, request: Request) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 from masgym.cli.arguments import add_game, add_json, command, game_of
 from masgym.cli.screen import print_json, shown
 from masgym.errors import BadValue
-from masgym.game import Game
+from masgym.game import Game, turns
 from masgym.tasks import SPLITS
 from masgym.tools.driver import default_driver, step_sync
 from masgym.types import JSON, State, Task
@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     print(f"{found['game']}, task {task.id}, level {task.level}", end="")
     print("" if task.optimum is None else f", solved in {task.optimum} at best")
-    print(f"agents: {', '.join(game.agents)}; at most {game.T} turns")
+    print(f"agents: {', '.join(game.agents)}; at most {turns(game.T)}")
     for agent, told in found["agents"].items():
         for style, prompt in told["prompts"].items():
             print(f"\n--- {agent} ({told['slot']}), {style} style ---\n{shown(prompt)}")

@@ -20,8 +20,17 @@ def grammar(limit: int) -> str:
     """What prompts say of a list of at most `limit` moves."""
     return (
         f"Reply with a list of moves, each one of U, D, L, R (up, down, left, right), at most {limit} of them, for "
-        f"example: <answer>{' '.join('RRU'[:limit])}</answer>. You may think first; there must be exactly one <answer>."
+        f"example: {_example(limit)}. You may think first; there must be exactly one <answer>."
     )
+
+
+def form(limit: int) -> str:
+    """What whoever's reply was malformed is told once more."""
+    return f"Reply like {_example(limit)}."
+
+
+def _example(limit: int) -> str:
+    return f"<answer>{' '.join('RRU'[:limit])}</answer>"
 
 
 def parse_moves(reply: str, limit: int) -> str | Malformed:

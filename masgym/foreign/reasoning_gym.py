@@ -91,11 +91,14 @@ class ReasoningGym:
     def render(self, world: World, style: Style) -> str:
         if style == "compact":
             return f"{world.question}\n{world.answer}".rstrip("\n")
-        known = f"\n\nThe team's answer: {world.answer}" if world.answer else ""
+        known = f"\n\nThe answer so far: {world.answer}" if world.answer else ""
         return f"{world.question}{known}"
 
     def brief(self, slot: Slot) -> str:
         return f"{_RULES}\n{_TASKS[_known(slot)]}"
+
+    def form(self, slot: Slot, world: World) -> str:
+        return "Reply like <answer>only the answer</answer>."
 
     def calls(self, slot: Slot, world: World, reply: str, results: tuple[ToolResult, ...]) -> tuple[ToolCall, ...]:
         """At most one at a time: the program, then the scorer."""

@@ -70,7 +70,7 @@ class Routed(Team):
             "You are the router of a team: choose whom to ask in this turn. They speak at the same time, then the "
             f"aggregator ({titles['act']}) sees what they said and acts.{self.told_of_verifier} The members: "
             f"{numbered}.{cost}\n"
-            f"Reply with their numbers, for example <route>{','.join('012'[: min(2, self.n)])}</route>, or with "
+            f"Reply with their numbers, for example {self._example}, or with "
             "<route>STOP</route>: then nobody is asked, the aggregator acts at once, and that ends the game. You may "
             "think first; there must be exactly one <route>."
         )
@@ -89,6 +89,9 @@ class Routed(Team):
             brief=route,
             cost=self.route_cost * len(chosen),
         )
+
+    def form(self, agent: str) -> str:
+        return f"Reply like {self._example}." if agent == ROUTER else Team.form(self, agent)
 
     def weights(self, slot: Slot) -> Mapping[str, float]:
         return {"format": 1.0} if slot == "route" else Team.weights(self, slot)
@@ -118,6 +121,10 @@ class Routed(Team):
             acted = effects[AGGREGATOR]
             return replace(acted, world=state.world if acted.malformed else acted.world, done=True), None
         return follow(effects, state.phase, last_turn)
+
+    @property
+    def _example(self) -> str:
+        return f"<route>{','.join('012'[: min(2, self.n)])}</route>"
 
     def _subsets(self) -> tuple[str, ...]:
         """In the short form."""

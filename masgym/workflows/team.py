@@ -10,7 +10,7 @@ from typing import Any
 
 from masgym.errors import BadValue, UnknownName
 from masgym.types import Effect, Entry, Slot, State, value
-from masgym.workflows.verify import APPROVE, GRAMMAR, REJECT, VERDICTS, VERIFIER, WEIGHTS, judged
+from masgym.workflows.verify import APPROVE, FORM, GRAMMAR, REJECT, VERDICTS, VERIFIER, WEIGHTS, judged
 
 AGGREGATOR = "aggregator_0"
 MOST = 7  # members
@@ -59,6 +59,9 @@ class Team:
 
     def effect(self, state: State, agent: str, reply: str) -> Effect:
         return judged(state, reply, truth(state))
+
+    def form(self, agent: str) -> str:
+        return FORM
 
     def weights(self, slot: Slot) -> Mapping[str, float]:
         if slot != "judge":

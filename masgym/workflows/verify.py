@@ -20,6 +20,7 @@ GRAMMAR = (
     "Reply with <verify>approve</verify> or <verify>reject</verify>. You may think first; there must be exactly one "
     "<verify>."
 )
+FORM = "Reply with <verify>approve</verify> or <verify>reject</verify>."
 
 
 @value
@@ -61,6 +62,9 @@ class Verify:
 
     def effect(self, state: State, agent: str, reply: str) -> Effect:
         return judged(state, reply, _truth(state))
+
+    def form(self, agent: str) -> str:
+        return FORM
 
     def weights(self, slot: Slot) -> Mapping[str, float]:
         return WEIGHTS

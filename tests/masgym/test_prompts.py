@@ -54,7 +54,7 @@ def test_every_prompt_tells_the_turn_and_how_to_reply(domain, workflow, turns):
         for agent in game.agents if state.ended else members:
             system, user = (message.content for message in game.observe(state, agent).messages)
             clock = f"Turn {state.turn + 1} of at most {turns}.{last}"
-            over = f"The game is over, after {state.turn} of at most {turns} turns."
+            over = f"The game is over, after {state.turn} of at most {turns} turn{'s' if turns > 1 else ''}."
             assert user.startswith(f"{over if state.ended else clock}\n\n")
             assert grammar_of(domain, game.slot(agent)) in system
             assert not re.search(r"\ba [aeiou]", system), "an article"
@@ -106,6 +106,7 @@ class TestSearch:
         game = masgym.game("search", "solo", T=4, entities=200)
         prompts = [game.observe(state, "actor_0").text for state, _ in played(game, lambda s, a: f"?word {s.turn}")]
         assert [re.search(r"Searches left in the budget: (\w+)", text)[1] for text in prompts] == list("65432")
+        assert prompts[0].count("Searches left in the budget: 6, or fewer where the turns end before.") == 1
         assert all("the turns may be over before the budget is" in text for text in prompts)
         assert all("the answer has to be given in the last turn at the latest" in text for text in prompts)
         assert ["It is the last one." in text for text in prompts] == [False, False, False, True, False]
@@ -114,7 +115,7 @@ class TestSearch:
     def test_a_search_is_made_at_once_whoever_asks_for_it(self, workflow):
         game = masgym.game("search", workflow, entities=200)
         (first, _), (second, (agent,)), *_ = played(game, lambda s, a: "?the founder" if s.phase == 0 else "reject")
-        assert "It is made at once, whoever asks for it" in game.observe(first, game.active(first)[0]).text
+        assert "A search is made at once, whoever asks for it" in game.observe(first, game.active(first)[0]).text
         assert 'Found by "the founder"' in game.observe(second, agent).text
 
 
@@ -153,7 +154,103 @@ class TestMath:
         assert "It has 5 seconds and Python's standard library, numpy and sympy, no input" in brief
 
 
+OFFERS = {
+    "code": "Tests that teammates offer in this turn count as examples: the game only ends when it passes those",
+    "math": "it only ends the game if it agrees with one of them; else the game goes on.",
+}
+
+
+@pytest.mark.parametrize("domain", OFFERS)
+def test_who_acts_in_a_team_is_told_what_teammates_offers_change(domain):
+    for workflow in WORKFLOWS:
+        game = masgym.game(domain, workflow)
+        state = game.initial(game.domain.tasks.get("train", 0))
+        for agent in game.agents:
+            told = OFFERS[domain] in game.observe(state, agent).messages[0].content
+            assert told == (game.slot(agent) == "act" and workflow != "solo"), (workflow, agent)
+
+
 def test_the_coder_is_told_what_judges_and_what_ends_the_game():
-    brief = masgym.game("code").domain.brief("act")
-    assert "judged by hidden tests" in brief
-    assert "The game ends when it passes the examples and the tests that teammates offer in this turn." in brief
+    assert "Hidden tests judge it; the game ends when it passes the examples." in masgym.game("code").domain.brief(
+        "act"
+    )
+
+
+WRONG = {"sokoban": "U", "plan_path": "U", "sudoku": "11=1", "code": "0", "math": "29", "search": "?word"}
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS)
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_prompts_speak_of_nobody_who_is_not_there(domain, workflow):
+    """Of no team in solo, and everywhere only of roles that the workflow has; after right and wrong replies."""
+    game = made(domain, workflow, 3)
+    absent = re.compile(rf"\b({'|'.join(absent_from(game))})s?\b")
+    for state, members in played(game, lambda s, a: WRONG[domain] if s.turn else game.oracle(s, a)):
+        for agent in members:
+            text = game.observe(state, agent).text
+            assert not absent.search(text), (absent.search(text), text)
+
+
+def absent_from(game):
+    titles = game.domain.titles
+    there = {titles.get(game.slot(agent), "") for agent in game.agents} | {titles["draft"]}
+    alone = {"team", "teammate", "verifier"} if game.workflow.name == "solo" else set()
+    closing = set() if game.workflow.name in ("ensemble", "routed") else {"aggregator", "router"}
+    return {*titles.values(), *alone, *closing, "nobody of that name"} - there
+
+
+FORMS = {
+    **dict.fromkeys(("sokoban", "plan_path"), "Reply like <answer>R R U</answer>."),
+    "sudoku": "Reply like <answer>r1c2=3 r2c4=1</answer>.",
+    "math": r"Reply like \boxed{42}.",
+    "search": "Reply like <search>words to look for</search> or <answer>only the answer</answer>.",
+    "code": "Reply with one block: a line ```python, the whole program, a line ```.",
+}
+OF_TESTER = "Reply with nothing but tests, one a line, like f(literals) == literal."
+FORM_OF_SLOT = {
+    "judge": "Reply with <verify>approve</verify> or <verify>reject</verify>.",
+    "route": "Reply like <route>0,1</route>.",
+}
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS)
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_whose_reply_was_malformed_is_told_the_form_again(domain, workflow):
+    """Once, after the reason; the compact style is as it was, and nobody else is told."""
+    game = made(domain, workflow, 3)
+    compact = masgym.game(domain, workflow, T=3, style="compact", **OPTIONS.get(domain, {}))
+    for state, members in played(game, lambda s, a: "0,1,2" if s.turn == 0 and a == "router_0" else "** ??"):
+        for agent in members if state.turn else ():
+            slot = game.slot(agent)
+            form = OF_TESTER if (domain, slot) == ("code", "tool") else FORM_OF_SLOT.get(slot, FORMS[domain])
+            lines = game.observe(state, agent).messages[-1].content.splitlines()
+            told = [i for i, line in enumerate(lines) if line.startswith("Your last reply was malformed: ")]
+            own = [e for e in game.workflow.visible(state, agent) if e.agent == agent and e.effect.malformed]
+            assert len(told) == lines.count(form) == len(own)
+            assert all(lines[i + 1] == form for i in told)
+            assert "Reply" not in compact.observe(state, agent).text
+
+
+def test_the_form_comes_after_what_a_program_printed_and_search_without_budget_is_no_form():
+    game = masgym.game("plan_path", "pair")
+    state = game.initial(game.domain.tasks.get("train", 0))
+    program = "```python\nprint('north')\nprint('east')\n```"
+    for reply in (program, "nonsense"):
+        (agent,) = game.active(state)
+        state = step_sync(game, state, {agent: reply}, default_driver().run).state
+    text = game.observe(state, "tool_0").messages[-1].content
+    assert text.endswith("; its program printed\n| north\n| east\nReply like <answer>R R U</answer>.")
+    game = masgym.game("search", "solo", entities=200, searches=2, T=8)
+    *_, (state, _), _ = played(game, lambda s, a: f"?word {s.turn}")
+    text = game.observe(state, "actor_0").text
+    assert "Your last reply was malformed: no search is left; an answer was expected\nReply like <answer>only" in text
+
+
+def test_the_examples_of_the_forms_are_well_formed():
+    for domain, reply in (("math", r"\boxed{42}"), ("sudoku", "<answer>r1c2=3 r2c4=1</answer>")):
+        game = masgym.game(domain, "solo")
+        world = game.initial(game.domain.tasks.get("train", 0)).world
+        reason = game.domain.effect("act", world, reply, ()).note
+        assert "exactly one" not in reason
+        assert "no list" not in reason
+    assert parse_moves("<answer>R R U</answer>", 4) == "RRU"

@@ -15,6 +15,7 @@ from masgym.domains.code.one_line import draw
 from masgym.domains.code.problem import Case, Problem, case_of, problem_of, shown
 from masgym.domains.code.replies import (
     CODER,
+    CODER_FORM,
     TESTER,
     expression_of,
     fenced,
@@ -22,6 +23,7 @@ from masgym.domains.code.replies import (
     good_tests,
     read_program,
     read_tests,
+    tests_like,
 )
 from masgym.errors import BadValue, UnknownName
 from masgym.tags import Malformed, printable
@@ -39,8 +41,8 @@ _ACT = {"compiles": 0.1, "runs": 0.1, "gold": 0.8}
 _WEIGHTS: Mapping[str, Mapping[str, float]] = {"act": _ACT, "draft": _ACT, "tool": {"valid": 0.2, "mutants": 0.8}}
 _TASKS: Mapping[str, str] = {
     "act": (
-        "Write the program, in Python with nothing but its standard library. It becomes the team's, and is judged by "
-        "hidden tests. The game ends when it passes the examples and the tests that teammates offer in this turn."
+        "Write the program, in Python with nothing but its standard library. Hidden tests judge it; the game ends when "
+        "it passes the examples."
     ),
     "draft": (
         "Propose the program, in Python with nothing but its standard library. Hidden tests judge the team's program; "
@@ -48,6 +50,7 @@ _TASKS: Mapping[str, str] = {
     ),
     "tool": "Write tests for the program that your team is going to write: right ones, which wrong programs fail.",
 }
+_OFFERS = "Tests that teammates offer in this turn count as examples: the game only ends when it passes those as well."
 _BRIEF = 600  # characters of what the compact style shows of a reply
 
 
@@ -116,11 +119,7 @@ class Code:
             return "\n".join(parts)
         parts = [problem.statement, _signature(problem)]
         parts += ["Examples:\n" + "\n".join(examples)] if examples else []
-        parts += (
-            [f"The team's present program:\n{fenced(_shown(world.program))}\n{world.report.text}"]
-            if world.report
-            else []
-        )
+        parts += [f"The present program:\n{fenced(_shown(world.program))}\n{world.report.text}"] if world.report else []
         return "\n\n".join(parts)
 
     def brief(self, slot: Slot) -> str:
@@ -131,6 +130,12 @@ class Code:
         """With the tests that teammates offer in this turn: the coder's program is run on them."""
         offered = [test for effect in offers if not effect.malformed for test in effect.world.tests]
         return replace(world, tests=tuple(dict.fromkeys(offered)))
+
+    def told_of_offers(self, slot: Slot) -> str:
+        return _OFFERS if slot == "act" else ""
+
+    def form(self, slot: Slot, world: World) -> str:
+        return tests_like(world.problem) if _known(slot) == "tool" else CODER_FORM
 
     def calls(self, slot: Slot, world: World, reply: str, results: tuple[ToolResult, ...]) -> tuple[ToolCall, ...]:
         """tool: reference and mutants on the tests. act, draft: the program on what it is shown and on what is hidden,

@@ -27,6 +27,7 @@ CODER = (
     "Reply with the whole program in one fenced block:\n```python\n...\n```\nYou may think first. "
     f"{BLOCKS} For a function whose body is a single `return`, the expression alone, in one line, will do."
 )
+CODER_FORM = f"Reply with one block: a line {FENCE}python, the whole program, a line {FENCE}."
 TESTER = (
     "Reply with one to {most} tests, one a line, each a call and the value that is right, in literals: f(1, 'a') == 2 "
     "(of a script: run('input') == 'output'). You may think first and put the tests into one fenced block; without a "
@@ -153,6 +154,11 @@ def _test(statement: ast.stmt, form: Form, entry_point: str) -> Case:
 
 def _encoded(node: ast.expr) -> Any:
     return encode(ast.literal_eval(node))
+
+
+def tests_like(problem: Problem) -> str:
+    """What a tester's reply looks like."""
+    return f"Reply with nothing but tests, one a line, like {_form(problem)}."
 
 
 def _form(problem: Problem) -> str:

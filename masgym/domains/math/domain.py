@@ -35,10 +35,7 @@ _GRAMMAR = (
     "with different contents are malformed. A reply that is nothing but a number needs no box."
 )
 _TASKS: Mapping[str, str] = {
-    "act": (
-        "Give the answer. It ends the game; but while teammates make proposals, the game goes on until your answer "
-        f"agrees with one of the turn. {_GRAMMAR}"
-    ),
+    "act": f"Give the answer: that ends the game. {_GRAMMAR}",
     "draft": f"Propose the answer. {_GRAMMAR}",
     "tool": (
         "Write a Python program in one fenced block (```python); the last line that it prints must be the answer "
@@ -47,6 +44,10 @@ _TASKS: Mapping[str, str] = {
         f"plain proposal. {_GRAMMAR}"
     ),
 }
+_OFFERS = (
+    "But in a turn in which teammates made proposals it only ends the game if it agrees with one of them; else the "
+    "game goes on."
+)
 _GUESSES = tuple(str(number) for number in range(30))
 
 
@@ -110,7 +111,7 @@ class Math:
         if style == "compact":
             return "\n".join(filter(None, [world.question, within and f"+-{within}", world.answer]))
         near = f"\n\nThe answer is a number in digits. It need not be exact: up to {within} more or less is right."
-        known = f"\n\nThe team's answer so far: {world.answer}" if world.answer else ""
+        known = f"\n\nThe answer so far: {world.answer}" if world.answer else ""
         return f"Problem: {world.question}{near if within else ''}{known}"
 
     def brief(self, slot: Slot) -> str:
@@ -120,6 +121,12 @@ class Math:
         """Keeps what teammates answered in this turn: `effect` compares with it."""
         answers = tuple((e.world.answer, e.world.right) for e in offers if not e.malformed and e.world.answer)
         return replace(world, offers=answers if offers else None)
+
+    def told_of_offers(self, slot: Slot) -> str:
+        return _OFFERS if slot == "act" else ""
+
+    def form(self, slot: Slot, world: World) -> str:
+        return r"Reply like \boxed{42}."
 
     def calls(self, slot: Slot, world: World, reply: str, results: tuple[ToolResult, ...]) -> tuple[ToolCall, ...]:
         """At most one at a time: the program, then math-verify where reading settles nothing."""

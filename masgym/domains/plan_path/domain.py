@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from functools import partial
 
-from masgym.domains.moves import grammar, parse_moves
+from masgym.domains.moves import form, grammar, parse_moves
 from masgym.domains.plan_path.generator import draw
 from masgym.domains.plan_path.grid import World, legal_steps, parse_level, walk
 from masgym.domains.programs import BRIEF, noted, program_calls, propose
@@ -97,6 +97,9 @@ class PlanPath:
     def brief(self, slot: Slot) -> str:
         program = "\n" + BRIEF.format(stdin="the grid, a line per row", last="the moves") if slot == "tool" else ""
         return f"{_RULES}\n{_TASKS[_known(slot)]}\n{grammar(self.moves_per_turn)}{program}"
+
+    def form(self, slot: Slot, world: World) -> str:
+        return form(self.moves_per_turn)
 
     def calls(self, slot: Slot, world: World, reply: str, results: tuple[ToolResult, ...]) -> tuple[ToolCall, ...]:
         return program_calls(slot, reply, results, self.render(world, "compact"))

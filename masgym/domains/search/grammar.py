@@ -28,6 +28,12 @@ GRAMMAR = (
 )
 
 
+def form(searches: int) -> str:
+    """What whoever's reply was malformed is told once more; `searches` are left."""
+    search = "<search>words to look for</search> or " if searches else ""
+    return f"Reply like {search}<answer>only the answer</answer>."
+
+
 @value
 class Said:
     """What a reply says: `text` has a word in it, and no line break and no < or >."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from masgym.domains.moves import grammar, parse_moves
+from masgym.domains.moves import form, grammar, parse_moves
 from masgym.domains.programs import BRIEF, noted, program_calls, propose
 from masgym.domains.sokoban import boxoban
 from masgym.domains.sokoban.board import MOST_BOXES, Position, fault, move, parse, play, text_rows
@@ -127,6 +127,9 @@ class Sokoban:
             return f"{_RULES}\n{moves}"
         advice = "Your moves are a proposal to the planner; it sees which of them can be made."
         return f"{_RULES}\n{advice}\n{moves}\n{BRIEF.format(stdin='the level, a line per row', last='the moves')}"
+
+    def form(self, slot: Slot, world: World) -> str:
+        return form(self.moves_per_turn)
 
     def calls(self, slot: Slot, world: World, reply: str, results: tuple[ToolResult, ...]) -> tuple[ToolCall, ...]:
         return program_calls(slot, reply, results, self.render(world, "full"))

@@ -5,7 +5,7 @@ from functools import partial
 
 from masgym.domains.programs import BRIEF, noted, program_calls, propose
 from masgym.domains.sudoku.generator import draw
-from masgym.domains.sudoku.grammar import Body, grammar, parse, spell
+from masgym.domains.sudoku.grammar import Body, form, grammar, parse, spell
 from masgym.domains.sudoku.grid import (
     EMPTY,
     SHAPES,
@@ -36,8 +36,8 @@ _RULES = (
     "Sudoku, {size}x{size}: fill the grid so that every row, every column and every {box}x{box} box holds each of the "
     "digits 1 to {size} once. '{empty}' is an empty cell. The given digits cannot be changed.\n"
     "Digits are written in order, and stay, until one is not allowed; at least the first must be. A digit may not "
-    "repeat a given, or another digit of the same reply, in its row, column or box. It may replace a digit that your "
-    "team wrote in an earlier turn; where it repeats such a digit, that one is taken away."
+    "repeat a given, or another digit of the same reply, in its row, column or box. It may replace a digit that was "
+    "written in an earlier turn; where it repeats such a digit, that one is taken away."
 )
 _TASKS: Mapping[str, str] = {
     "act": "Give the next digits.",
@@ -117,13 +117,16 @@ class Sudoku:
                 cells[cell] = _OWN[digit]
             return "\n".join(rows_of("".join(cells)))
         rows = "\n".join(" ".join(row) for row in rows_of(world.cells))
-        return f"{rows}\n\nWritten by your team so far: {spell_out(own, world.puzzle.shape) or 'nothing'}."
+        return f"{rows}\n\nWritten so far: {spell_out(own, world.puzzle.shape) or 'nothing'}."
 
     def brief(self, slot: Slot) -> str:
         rules = _RULES.format(size=self.size, box=round(self.size**0.5), empty=EMPTY)
         stdin = f"the grid, a line per row, with {EMPTY} for an empty cell"
         program = "\n" + BRIEF.format(stdin=stdin, last="the digits in one of these forms") if slot == "tool" else ""
         return f"{rules}\n{_TASKS[_known(slot)]}\n{grammar(self.size**2, self.moves_per_turn)}{program}"
+
+    def form(self, slot: Slot, world: World) -> str:
+        return form(self.moves_per_turn)
 
     def calls(self, slot: Slot, world: World, reply: str, results: tuple[ToolResult, ...]) -> tuple[ToolCall, ...]:
         return program_calls(slot, reply, results, "\n".join(rows_of(world.cells)))

@@ -24,14 +24,22 @@ _LAYOUT = str.maketrans("", "", _SEPARATORS + "|")
 def grammar(cells: int, limit: int | None) -> str:
     """What prompts say of a reply to a grid of `cells` that may change at most `limit` of them (None: all)."""
     one = limit == 1
-    example = "r1c2=3" if one else "r1c2=3 r2c4=1"
     meaning = f"a 3 in row 1, column 2{'' if one else ' and a 1 in row 2, column 4'}"
     most = f"At most {limit} cell{'' if one else 's'} may change in a turn. " if limit else ""
     return (
-        f"Reply with digits to write, for example <answer>{example}</answer> for {meaning} (in short: "
+        f"Reply with digits to write, for example {_example(limit)} for {meaning} (in short: "
         f"{'12=3' if one else '12=3 24=1'}), or with the full grid, all {cells} digits row by row. {most}You may think "
         "first; there must be exactly one <answer>."
     )
+
+
+def form(limit: int | None) -> str:
+    """What whoever's reply was malformed is told once more."""
+    return f"Reply like {_example(limit)}."
+
+
+def _example(limit: int | None) -> str:
+    return f"<answer>{'r1c2=3' if limit == 1 else 'r1c2=3 r2c4=1'}</answer>"
 
 
 @value
