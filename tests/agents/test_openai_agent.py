@@ -201,3 +201,13 @@ def test_where_nothing_can_be_played_the_report_says_so_and_what_to_do(capsys):
     assert told.err == (
         "masgym: no episode could be played to its end: unauthorized 3. Set the environment variable OPENAI_API_KEY.\n"
     )
+
+
+def test_a_bad_request_points_to_what_the_server_said_of_it(tmp_path, capsys):
+    run = tmp_path / "run"
+    words = ["--tasks", "2", "--out", str(run)]
+    with endpoint(lambda request: says(400, {"error": {"message": "no such temperature"}})) as (url, _):
+        assert main(["eval", "sokoban", "--agent", "openai:m", "--base-url", url, *words]) == 1
+    assert "bad_request 2. What the server said of it stands in the run folder (--out)" in capsys.readouterr().err
+    rows = [json.loads(line) for line in (run / "episodes.jsonl").read_text().splitlines()]
+    assert all("no such temperature" in row["events"][0]["members"][0]["reply"] for row in rows)

@@ -262,6 +262,11 @@ class TestListAndShow:
         assert "at most 3 turns" in out
         assert "--- aggregator_0 (act), full style ---" in out
 
+    def test_one_turn_is_one_turn(self, capsys):
+        status, out, _ = run(capsys, "show", "math", "--turns", "1")
+        assert status == 0
+        assert "; at most 1 turn\n" in out
+
 
 class TestPlay:
     def play(self, capsys, monkeypatch, lines, *words):
