@@ -18,6 +18,7 @@ from masgym.types import JSON, ToolCall, ToolResult, value
 
 _HARNESS = Path(__file__).with_name("harness.py").read_text(encoding="utf-8")
 _PATIENCE = 4  # a program may use the time of so many cases in all
+_SLOWER = 4  # a mutant may take so many times what the reference may take on a tester's tests
 _OUTPUT = 2**18  # bytes that a run may answer in all
 _SHOWN = 200  # characters of a value or an error in a report
 
@@ -28,6 +29,7 @@ class Answer:
 
     kind: str  # "ok", "compile", "exception", or another outcome of the sandbox
     what: JSON  # the encoded value, or standard output; else the error's last line
+    own: bool = True  # False: it made nothing of the case, because a limit of the whole run had ended that before
 
 
 @value
@@ -39,15 +41,23 @@ class Failure:
     expected: str
 
 
-def run(problem: Problem, programs: Sequence[str], cases: Sequence[Case]) -> ToolCall:
-    """Asks for `answers`: for each program one for each case."""
-    whole, limit = [f"{problem.prelude}{program}" for program in programs], problem.time_limit
-    if problem.form == "stdin":
-        calls: list[list[JSON]] = [[program, case.arguments, limit] for program in whole for case in cases]
-    else:
-        calls = [[program, problem.entry_point, case.arguments, limit] for program in whole for case in cases]
-    seconds = len(programs) * min(len(cases), _PATIENCE) * limit
-    return _call("feed" if problem.form == "stdin" else "call", calls, seconds)
+def run(problem: Problem, programs: Sequence[str], cases: Sequence[Case], patience: int = _PATIENCE) -> ToolCall:
+    """Asks for `answers`: for each program one for each case. patience: of so many cases a program may use the time."""
+    calls = [[*_asked(problem, program, case), problem.time_limit] for program in programs for case in cases]
+    return _run(problem, calls, len(programs) * min(len(cases), patience) * problem.time_limit)
+
+
+def run_tests(problem: Problem, tests: Sequence[Case]) -> ToolCall:
+    """Asks for `answers` of the reference, then of each mutant. Time has to tell them apart by far: the reference gets
+    a share of a mutant's, for each test and in all, and where that does not do no mutant is tried."""
+    limit, reference = problem.time_limit, f"{problem.prelude}{problem.reference}"
+    given = ((problem.reference, 1 / _SLOWER, ""), *((mutant, 1, reference) for mutant in problem.mutants))
+    calls = [
+        [*_asked(problem, program, test), share * limit, share * limit * _PATIENCE, after]
+        for program, share, after in given
+        for test in tests
+    ]
+    return _run(problem, calls, _PATIENCE * limit * sum(share for _, share, _ in given))
 
 
 def replay(problem: Problem, check: Check, given: Sequence[Answer]) -> ToolCall:
@@ -97,6 +107,16 @@ def failure(problem: Problem, case: Case, answer: Answer) -> Failure:
     return Failure(asked=_cut(what), came=_cut(came), expected=_cut(literal(json.loads(case.expected))))
 
 
+def _asked(problem: Problem, program: str, case: Case) -> list[JSON]:
+    """What the harness is asked first."""
+    whole = f"{problem.prelude}{program}"
+    return [whole, case.arguments] if problem.form == "stdin" else [whole, problem.entry_point, case.arguments]
+
+
+def _run(problem: Problem, calls: list[list[JSON]], seconds: float) -> ToolCall:
+    return _call("feed" if problem.form == "stdin" else "call", calls, seconds)
+
+
 def _call(function: str, calls: list[list[JSON]], seconds: float) -> ToolCall:
     cpu = ceil(seconds) + 1
     limits = Limits(cpu=cpu, wall=10.0 + 4 * cpu, output=_OUTPUT)
@@ -106,7 +126,7 @@ def _call(function: str, calls: list[list[JSON]], seconds: float) -> ToolCall:
 def _answer(row: Any) -> Answer:
     """Of the tool's {"outcome", "value", "error"}, whose value should be what the harness answers."""
     if row["outcome"] != "ok":
-        return Answer(kind=row["outcome"], what="")
+        return Answer(kind=row["outcome"], what="", own=row["outcome"] == "exception")
     match row["value"]:
         case ["ok", what]:
             return Answer(kind="ok", what=what)

@@ -11,12 +11,14 @@ import math
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
 _STDOUT = 1 << 20  # bytes of standard output that are looked at
 _loaded: dict[str, Any] = {}  # program -> its namespace, or the answer that says why there is none
 _late: set[str] = set()  # programs that ran out of time once: not tried again
+_spent: dict[str, float] = {}  # CPU seconds of the programs that have a bound for all their calls
 
 
 class Overtime(BaseException):
@@ -70,15 +72,15 @@ _TAGS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def call(program: str, entry: str, arguments: list[Any], seconds: float) -> list[Any]:
+def call(program: str, entry: str, arguments: list[Any], seconds: float, *bound: Any) -> list[Any]:
     """What `entry` returns for encoded arguments; loading the program counts in the CPU seconds of its first call."""
     given = decode(arguments)
-    return _timed(program, seconds, lambda: encode(_function(_namespace(program), entry)(*given)))
+    return _bounded(program, seconds, lambda: encode(_function(_namespace(program), entry)(*given)), *bound)
 
 
-def feed(program: str, stdin: str, seconds: float) -> list[Any]:
+def feed(program: str, stdin: str, seconds: float, *bound: Any) -> list[Any]:
     """What the program writes to standard output when it reads `stdin`."""
-    return _timed(program, seconds, lambda: _script(program, stdin))
+    return _bounded(program, seconds, lambda: _script(program, stdin), *bound)
 
 
 def record(program: str, check: str, entry: str, seconds: float) -> list[Any]:
@@ -110,6 +112,19 @@ def replay(program: str, check: str, asked: list[Any], answers: list[Any], secon
         return decode(what)
 
     return _timed(program, seconds, lambda: _checker(program, check)(candidate))
+
+
+def _bounded(
+    program: str, seconds: float, run: Callable[[], Any], in_all: float = math.inf, after: str = ""
+) -> list[Any]:
+    """`_timed`, and the program's calls use at most `in_all` CPU seconds; not tried if `after` ran out of time."""
+    spent = _spent.get(program, 0.0)
+    if after in _late or spent >= in_all:
+        return ["timeout", ""]
+    start = time.process_time()
+    made = _timed(program, min(seconds, in_all - spent), run)
+    _spent[program] = spent + time.process_time() - start
+    return made
 
 
 def _timed(program: str, seconds: float, run: Callable[[], Any]) -> list[Any]:

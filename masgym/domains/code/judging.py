@@ -33,7 +33,7 @@ class Report:
 class Coded:
     """A program that compiles."""
 
-    runs: bool  # it answers every case, rightly or not
+    runs: bool  # it answers every example and hidden case, rightly or not
     gold: float  # share of the hidden cases that it passes
     report: Report
 
@@ -53,14 +53,15 @@ def coded(
     else:
         gold = sum(map(passes, [problem] * len(hidden), problem.gold, hidden)) / len(problem.gold)
     return Coded(
-        runs=all(answer.kind == "ok" for answer in (*seen, *hidden)),
+        runs=all(answer.kind == "ok" for answer in (*seen[: len(problem.examples)], *hidden)),
         gold=gold,
         report=Report(passed=sum(right), total=len(right), failures=tuple(failures[:_TOLD])),
     )
 
 
 def told_apart(problem: Problem, tests: Sequence[Case], made: Sequence[Answer]) -> float:
-    """0 if the reference fails a test, else the share of mutants that fail one which repeats no example.
+    """0 if the reference fails a test, else the share of mutants that fail one which repeats no example, by an answer
+    of their own: not because the run was over before.
 
     `made` answers `tests` for the reference, then for each mutant. Without mutants (imported tasks) a test that is
     right and new is worth 1.
@@ -71,7 +72,10 @@ def told_apart(problem: Problem, tests: Sequence[Case], made: Sequence[Answer]) 
         return 0.0
     new = [case not in problem.examples for case in tests]
     killed = [
-        any(fresh and not passes(problem, case, answer) for case, answer, fresh in zip(tests, row, new, strict=True))
+        any(
+            fresh and answer.own and not passes(problem, case, answer)
+            for case, answer, fresh in zip(tests, row, new, strict=True)
+        )
         for row in rows[1:]
     ]
     return sum(killed) / len(killed) if killed else float(any(new))

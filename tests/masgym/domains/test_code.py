@@ -1,6 +1,8 @@
 """The code domain: what replies come to, worked by hand and run in the real sandbox."""
 
 import json
+import resource
+from dataclasses import replace
 
 import pytest
 
@@ -12,7 +14,7 @@ from masgym.errors import BadValue, UnknownName
 from masgym.game import Game
 from masgym.tasks import content_hash
 from masgym.tools.driver import default_driver, step_sync
-from masgym.types import Task
+from masgym.types import Task, ToolResult
 from masgym.workflows.pair import Pair
 from masgym.workflows.solo import Solo
 from masgym.workflows.verify import Verify
@@ -245,6 +247,53 @@ class TestTester:
         dead = [Answer(kind="timeout", what="")] * 2
         assert told_apart(problem, tests, [*row, *row, *dead, *row]) == 1 / 3
         assert told_apart(problem, tests, [*dead, *dead, *dead, *dead]) == 0
+
+
+SLOW = DOUBLE | {  # as slow as x is large; the mutants too, but one that is slow by a fault of its own
+    "reference": "def f(x):\n    sum(range(x))\n    return 2*x+1\n",
+    "mutants": [
+        "def f(x):\n    sum(range(x))\n    return 2*x+(x<5)\n",
+        "def f(x):\n    sum(range(x))\n    return 2*x+1 if x!=6 else 0\n",
+        "def f(x):\n    while x==8:\n        pass\n    return 2*x+1\n",
+    ],
+}
+
+
+class TestTime:
+    """What the clock does to tests: only a mutant's own answers, or its own time limit, tell it apart."""
+
+    @pytest.mark.parametrize(("size", "mutants"), [(10**5, 1 / 3), (45 * 10**6, 0), (10**8, 0)])
+    def test_slow_tests_tell_nothing_apart_that_quick_ones_do_not(self, size, mutants):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        made = effect("tool", "\n".join(f"f({size + i}) == {2 * (size + i) + 1}" for i in range(8)), world_of(SLOW))
+        assert made.terms["mutants"] == mutants
+        assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < 3  # seconds of CPU
+
+    @pytest.mark.parametrize(("test", "mutants"), [("f(8) == 17", 2 / 3), ("f(6) == 13", 2 / 3), ("f(3) == 7", 0)])
+    def test_a_mutant_that_hangs_by_itself_is_told_apart(self, test, mutants):
+        assert effect("tool", test, world_of(SLOW)).terms["mutants"] == pytest.approx(mutants)
+
+    def test_what_a_limit_of_the_whole_run_cut_off_is_no_answer(self):
+        problem = problem_of(DOUBLE)
+        tests, row = [case_of([9], 19)], {"outcome": "ok", "value": ["ok", 19], "error": ""}
+        late = row | {"value": ["timeout", ""]}
+        for outcome in ("timeout", "killed", "memory", "output limit"):
+            cut = {"outcome": outcome, "value": None, "error": ""}
+            made = answers(ToolResult(outcome=outcome, value={"answers": [row, late, cut, cut]}), 4)
+            assert told_apart(problem, tests, made) == 1 / 3
+
+    def test_a_slow_program_loses_nothing_by_a_teammates_tests(self):
+        slow = "import time\ndef f(x):\n    while x > 5 and time.process_time() < (x - 5) * 0.4: pass\n    return 2*x+1"
+        tests = tuple(case_of([x], 2 * x + 1) for x in range(6, 14))
+        world = replace(world_of(DOUBLE | {"gold": DOUBLE["gold"][:2]}), tests=tests)
+        made = effect("act", fenced(slow), world)
+        assert made.terms == {"compiles": 1, "runs": 1, "gold": 1}
+        assert made.done
+
+    def test_a_teammates_senseless_test_costs_the_coder_no_term(self):
+        made = effect("act", "2*x+1", offered("f(None) == 3"))
+        assert made.terms == {"compiles": 1, "runs": 1, "gold": 1}
+        assert not made.done
 
 
 class TestTogether:
