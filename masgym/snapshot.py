@@ -3,12 +3,13 @@
     start -> answer (one member's reply) -> ... -> answer -> leave (an agent whose game is over) -> ... -> leave
 
 The JSON form holds the task and the log of what was fed to `apply`; reading it replays `apply`. So no domain needs a
-codec, a state that no play reaches cannot be read, and no tool runs again.
+codec, a state that no play reaches cannot be read, and no tool runs again. A task that is one of the game's own must be
+what its source makes; of one that was given by hand, only kinds and ranges can be told.
 """
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, TypeAlias
 
 from masgym.errors import BadSnapshot, BadValue, MasgymError
@@ -68,7 +69,7 @@ class Snapshot:
         """Reads what `to_json` wrote, by replay. Raises BadSnapshot: other format or game, or impossible content."""
         record = _parse(text, game)
         try:
-            now = start(game, _task(record["task"]))
+            now = start(game, _task(record["task"], game))
             for outputs, results in record["log"]:
                 now = _replay(now, outputs, _results(results))
             for agent, reply in record["pending"].items():
@@ -187,20 +188,52 @@ def _difference(here: JSON, there: JSON, path: str = "") -> str:
     return "" if here == there else f"{path or 'game'}: {here!r} here, {there!r} there"
 
 
-def _task(record: dict[str, JSON]) -> Task:
+def _task(record: dict[str, JSON], game: Game) -> Task:
     task = Task(**record)
     for name, kind in _TASK.items():
         if not isinstance(record[name], kind) or isinstance(record[name], bool):
             raise BadSnapshot(f"the task's {name} is {record[name]!r}, which it cannot be.")
-    for name in ("seed", "index"):
+    for name in ("seed", "index", *(["optimum"] if task.optimum is not None else [])):
         _count(record, name)
+    if clean(task.level) != task.level or not task.level.isprintable():
+        raise BadSnapshot(f"the task's level is {task.level!r}; a text that can be printed was expected.")
     if content_hash(task.content) != task.content_hash:
         raise BadSnapshot(f"the task's content was changed: its hash is not {task.content_hash}.")
     if task.split not in SPLITS:
         raise BadSnapshot(f"the task is of split {task.split!r}; the splits are {', '.join(SPLITS)}.")
     if "file" not in task.params and split_of(task.content_hash) != task.split:  # a line of a file may say its split
         raise BadSnapshot(f"the task is of split {split_of(task.content_hash)!r} by its content, not {task.split!r}.")
+    _check_made(task, game)
     return task
+
+
+def _check_made(task: Task, game: Game) -> None:
+    """Raises BadSnapshot for a task that says it is one of the game's own and is not, or not as its source makes it."""
+    made = _made(task, game)
+    if made is None or (made.content_hash != task.content_hash and _text(made.params) != _text(task.params)):
+        return
+    for name in ("index", "content_hash", *_TASK):
+        here, there = getattr(made, name), getattr(task, name)
+        if name != "content" and _text(here) != _text(there):
+            raise BadSnapshot(f"the task's {name} is {there!r}; that of the game's own {made.id} is {here!r}.")
+
+
+def _made(task: Task, game: Game) -> Task | None:
+    """What the game's source has in the task's place, or first in its split; None where it has none."""
+    domain: Any = game.domain
+    if domain.name != task.domain:
+        return None
+    try:
+        source = (replace(domain, seed=task.seed) if hasattr(domain, "seed") else domain).tasks
+        size = source.size(task.split)
+        return source.get(task.split, task.index if size is None or task.index < size else 0)
+    except MasgymError:
+        return None
+
+
+def _text(found: JSON) -> str:
+    """True, 1 and 1.0 are equal, but no such texts are."""
+    return json.dumps(found, sort_keys=True, default=dict)
 
 
 def _count(record: Mapping[str, JSON], name: str) -> int:

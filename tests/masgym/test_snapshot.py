@@ -187,6 +187,15 @@ TAMPERINGS = {
     "an index that is text": (lambda r: r["task"].update(index="abc"), "index is 'abc'"),
     "an index below 0": (lambda r: r["task"].update(index=-5), "index is -5"),
     "a seed that is true": (lambda r: r["task"].update(seed=True), "seed is True"),
+    "an optimum below 0": (lambda r: r["task"].update(optimum=-5), "optimum is -5"),
+    "another optimum": (lambda r: r["task"].update(optimum=1), "optimum is 1; that of the game's own line/train/"),
+    "no optimum": (lambda r: r["task"].update(optimum=None), "optimum is None; that of the game's own"),
+    "another level": (lambda r: r["task"].update(level="hard"), "level is 'hard'; that of the game's own"),
+    "a level that cannot be printed": (lambda r: r["task"].update(level="\x1b[2J"), "can be printed"),
+    "another index": (lambda r: r["task"].update(index=99), "the game's own line/train/99"),
+    "another seed": (lambda r: r["task"].update(seed=99), "content_hash is"),
+    "other params": (lambda r: r["task"].update(params={"length": 10}), "params is {'length': 10}"),
+    "params of another kind": (lambda r: r["task"].update(params={"length": 9.0}), "params is {'length': 9.0}"),
     "a seed below 0": (lambda r: r["task"].update(seed=-1), "seed is -1"),
     "params null": (lambda r: r["task"].update(params=None), "params is None"),
     "params a list": (lambda r: r["task"].update(params=[1]), r"params is \[1\]"),
@@ -216,6 +225,7 @@ def test_what_is_no_snapshot_is_refused(text: str) -> None:
 def test_content_with_its_hash_made_right_must_still_be_a_task_of_the_domain() -> None:
     def change(record) -> None:
         record["task"]["content"].pop("goal")
+        record["task"]["params"] = {"file": "own.jsonl"}  # else it would have to be what the game's source makes
         record["task"]["content_hash"] = content_hash(record["task"]["content"])
         record["task"]["split"] = split_of(record["task"]["content_hash"])
 
@@ -262,3 +272,29 @@ def test_a_line_of_a_file_may_say_which_split_it_is_in() -> None:
     listed = replace(task, params={"file": "set.jsonl", "sha256": "0"}, split="test")
     now = start(GAME, listed)
     assert Snapshot.from_json(now.to_json(), GAME) == now
+
+
+def test_a_task_of_a_finite_source_must_be_there() -> None:
+    game = masgym.game("code", "solo", level="medium")
+    text = start(game, game.domain.tasks.get("test", 1)).to_json()
+    assert Snapshot.from_json(text, game).state.task.index == 1
+    for changes, says in (
+        ({"index": 10**9}, "index is 1000000000; that of the game's own code/test/0"),
+        ({"index": 0}, "the game's own code/test/0"),
+        ({"level": "hard"}, "level is 'hard'"),
+        ({"optimum": 3}, "optimum is 3"),
+        ({"seed": 7}, "seed is 7"),
+    ):
+        with pytest.raises(BadSnapshot, match=says):
+            Snapshot.from_json(changed(text, lambda r, changes=changes: r["task"].update(changes)), game)
+
+
+def test_a_task_of_another_collection_or_given_by_hand_goes_on() -> None:
+    other = Line(seed=5).tasks.get("test", 3)
+    by_hand = replace(other, params={"length": 9, "by": "hand"}, index=7, optimum=None, level="mine")
+    for task in (other, by_hand):
+        now = start(GAME, task)
+        assert Snapshot.from_json(now.to_json(), GAME) == now
+    forged = changed(start(GAME, other).to_json(), lambda r: r["task"].update(optimum=other.optimum + 1))
+    with pytest.raises(BadSnapshot, match="optimum is"):
+        Snapshot.from_json(forged, GAME)
