@@ -1,6 +1,7 @@
 """What is kept of a played episode: a light record of it, and on request a trace of every event, for people to read.
 
-Both are plain values with a JSON form: a line of `episodes.jsonl` is the record's fields, and "events", the traces.
+Both are plain values with a JSON form: a line of `episodes.jsonl` is the record's fields, and "events", the traces
+(`masgym.records` reads it).
 """
 
 import math
@@ -8,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field, fields, is_dataclass
 from typing import Any
 
-from masgym.errors import BadFile
 from masgym.types import JSON, Message, Slot, value
 
 
@@ -102,41 +102,3 @@ def plain(given: Any) -> JSON:
 def row_of(record: EpisodeRecord, events: Sequence[EventTrace] = ()) -> dict[str, JSON]:
     """A line of `episodes.jsonl`."""
     return {**plain(record), "events": plain(tuple(events))}
-
-
-_KINDS: Mapping[str, Any] = {
-    **dict.fromkeys(("task", "level", "ended"), str),
-    **dict.fromkeys(
-        ("index", "sample", "turns", "event_count", "replies", "tool_calls", "tokens", "prompt_tokens", "cut"), int
-    ),
-    **dict.fromkeys(("returns", "latency"), int | float),
-    "optimum": int | None,
-    "success": bool,
-    "malformed": list,
-    "terms": dict,
-}
-
-
-_LATER: Mapping[str, JSON] = {"cut": 0}  # fields that lines of older versions lack
-_MOST = 1e15  # of any number in a record: sums of them are finite
-
-
-def record_of(row: Mapping[str, JSON], where: str) -> EpisodeRecord:
-    """The record on a line that `row_of` made. Raises BadFile, which names `where` and the field."""
-    row = {**_LATER, **row}
-    for name, kind in _KINDS.items():
-        found, wanted = row.get(name), getattr(kind, "__name__", kind)
-        if name not in row:
-            raise BadFile(f"{where}, field {name!r} is missing; {wanted} was expected.")
-        if not isinstance(found, kind) or (isinstance(found, bool) and kind is not bool):
-            raise BadFile(f"{where}, field {name!r}: {repr(found)[:80]}; {wanted} was expected.")
-    own: dict[str, Any] = {name: row[name] for name in _KINDS}
-    if not all(isinstance(reason, str) for reason in own["malformed"]):
-        raise BadFile(f"{where}, field 'malformed': a list of texts was expected.")
-    numbers = {**own, **own["terms"]}
-    for name in (*own["terms"], *(name for name, found in own.items() if isinstance(found, int | float))):
-        found = numbers[name]
-        if not isinstance(found, int | float) or not -_MOST <= found <= _MOST:  # NaN is in no range
-            raise BadFile(f"{where}, field {name!r}: {repr(found)[:80]}; a number up to {_MOST:g} was expected.")
-    own["malformed"] = tuple(own["malformed"])
-    return EpisodeRecord(**own)

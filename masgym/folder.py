@@ -14,10 +14,11 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from masgym.agents.base import Agent
-from masgym.episodes import EpisodeRecord, EventTrace, record_of, row_of
+from masgym.episodes import EpisodeRecord, EventTrace, row_of
 from masgym.errors import BadFile, BadValue
 from masgym.evaluate import assign, check_count, check_size, play_jobs
 from masgym.files import append_line, drop_torn_line, locked, read_lines, write_whole
+from masgym.records import check_played, record_of
 from masgym.runs import Plan, Run, RunReport, differing, report_json, report_on, run_from_json, run_json
 from masgym.tables import csv_text, markdown, title_of
 from masgym.tasks import object_of
@@ -53,7 +54,8 @@ async def play_run(
 
         def done(record: EpisodeRecord, events: Sequence[EventTrace]) -> None:
             row = row_of(record, events)
-            record_of(row, "an episode that was played")  # what is kept can be read again
+            where = "an episode that was played"
+            check_played(record_of(row, where), row, plan.run.game, where)  # what is kept can be read again
             if place is not None:
                 append_line(place / EPISODES, row)
             on_episode(record)
@@ -97,9 +99,12 @@ def read_records(folder: Path | str, run: Run) -> tuple[EpisodeRecord, ...]:
     there, names, found = set[tuple[int, int]](), dict[int, str](), list[EpisodeRecord]()
     for where, row in read_lines(Path(folder) / EPISODES):
         record = record_of(row, where)
+        check_played(record, row, run.game, where)
         job = (record.index, record.sample)
         if job in there or not (0 <= record.index < run.tasks and 0 <= record.sample < run.samples):
             raise BadFile(f"{where}: task {record.index}, sample {record.sample} is not in the run, or here twice.")
+        if not record.task.startswith(f"{run.game['domain']['name']}/{run.split}/{record.index}/"):
+            raise BadFile(f"{where}: task {record.task[:80]!r} is not number {record.index} of the run's tasks.")
         if (name := names.setdefault(record.index, record.task)) != record.task:
             raise BadFile(f"{where}: task {record.index} is {record.task[:80]!r}, in another line {name[:80]!r}.")
         there.add(job)
@@ -156,9 +161,15 @@ def _begin(plan: Plan, folder: Path, resume: bool) -> tuple[EpisodeRecord, ...]:
 
 def _of_plan(records: tuple[EpisodeRecord, ...], plan: Plan) -> tuple[EpisodeRecord, ...]:
     for record in records:
-        if record.task != plan.tasks[record.index].id:
-            raise BadFile(
-                f"the folder's episode of task {record.index} is of {record.task[:80]!r}; "
-                f"the run's task there is {plan.tasks[record.index].id}. Its {EPISODES} was changed."
-            )
+        task = plan.tasks[record.index]
+        for name, found, own in (
+            ("task", record.task, task.id),
+            ("level", record.level, task.level),
+            ("optimum", record.optimum, task.optimum),
+        ):
+            if found != own:
+                raise BadFile(
+                    f"the folder's episode of task {record.index} is of {name} {repr(found)[:80]}; "
+                    f"the run's task there is of {own!r}. Its {EPISODES} was changed."
+                )
     return records

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
@@ -174,6 +175,9 @@ def report_json(out: RunReport) -> dict[str, JSON]:
     return {"format": FORMAT, **to_json(out.report), "run": run_json(out.run), "latency": plain(out.latency)}
 
 
+_OF_GAME: Mapping[str, Any] = {"T": int, "alpha": int | float, "malformed": int | float, "outcome_only": bool}
+
+
 def run_json(run: Run) -> dict[str, JSON]:
     """What `run.json` holds."""
     return {"format": FORMAT, **plain(run)}
@@ -200,6 +204,10 @@ def run_from_json(data: Mapping[str, JSON], where: str) -> Run:
     for part in ("domain", "workflow"):
         if not isinstance(own["game"].get(part), dict) or not isinstance(own["game"][part].get("name"), str):
             raise BadFile(f"{where}, key 'game': it names no {part}.")
+    for name, kind in _OF_GAME.items():
+        found = own["game"].get(name)
+        if not isinstance(found, kind) or (isinstance(found, bool) and kind is not bool) or not abs(found) < math.inf:
+            raise BadFile(f"{where}, key 'game', {name!r}: {repr(found)[:80]}; no game has that.")
     return Run(**own)
 
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from masgym.episodes import record_of
 from masgym.errors import BadFile
 from masgym.files import read_lines
 from masgym.game import role_of
+from masgym.records import record_of
 from masgym.tasks import object_of
 from masgym.types import JSON
 from masgym.viewer.episodes import Episode, Texts, summary

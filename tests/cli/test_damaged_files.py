@@ -104,7 +104,7 @@ def told(capsys, *words):
 def test_a_run_that_was_changed(runs, tmp_path, capsys, file):
     """`view`, `compare` and `eval --resume`."""
     rng, seen = random.Random(0), set()
-    for number in range(40):
+    for number in range(60):
         folder = tmp_path / str(number)
         folder.mkdir()
         for name in ("run.json", "episodes.jsonl"):
