@@ -27,6 +27,10 @@ _NUMBER = re.compile(rf"([+-]?)(?:({_INTEGER})(\.\d+)?|(\.\d+))", re.ASCII)
 _PART = r"(?:\{([+-]?\d+)\}|(\d))"
 _FRACTION = re.compile(rf"([+-]?)(?:\\frac{_PART}{_PART}|(\d+)/(\d+))", re.ASCII)
 _CONSTANT = re.compile(r"(?:[-+*/^(){}\d.,]|\\(?:frac|sqrt|pi|cdot|times)(?![A-Za-z]))+", re.ASCII)
+_UPRIGHT = re.compile(
+    r"(?<!\\)\\(?:text|textrm|textbf|mathrm|mbox)\{\s*([eijk])\s*\}"
+)  # constants and vectors: no unit
+_RATIO = re.compile(r"\d+(?:\.\d+)?(?::\d+(?:\.\d+)?)+", re.ASCII)  # or a time
 _WORDS = re.compile(r"(?<!\\)\\(?:text|textrm|textbf|mathrm|mbox)\{[^{}\d]*\}")
 _SPACES = re.compile(r"\s+|~|(?<!\\)\\(?:[,;:! ]|(?:q?quad|left|right)(?![A-Za-z]))")
 _SYMBOL_IS = re.compile(r"[A-Za-z](?:_\{?\w\}?)?=", re.ASCII)
@@ -87,11 +91,14 @@ def settle(expected: str, answer: str) -> bool | None:
     """Is `answer` right? None: only math-verify can tell.
 
     Equal texts are; numbers are compared exactly. Where a number or a closed form in roots and pi is expected, an
-    answer with work left in it (3+4 for 7, 14/2, a sum, a factorial) is wrong: the question is no answer.
+    answer with work left in it (3+4 for 7, 14/2, a sum, a factorial) is wrong: the question is no answer. A ratio or a
+    time (2:3, 10:30) is no fraction, and equal to none but itself.
     """
     gold_text, text = _tidy(expected), _tidy(answer)
     if gold_text == text:
         return True
+    if _RATIO.fullmatch(gold_text):
+        return gold_text.lstrip("0") == text.lstrip("0")
     if not _CONSTANT.fullmatch(gold_text):
         return None
     gold, given = _number(gold_text), _number(text)
@@ -106,6 +113,16 @@ def near(expected: str, answer: str, tolerance: float) -> bool:
     """Are both numbers in digits, and no farther apart than `tolerance`? What is still to be worked out is none."""
     gold, given = _number(_tidy(expected)), _number(_tidy(answer))
     return gold is not None and given is not None and abs(gold - given) <= Fraction(str(tolerance))
+
+
+def upright(text: str) -> str:
+    """With `i` for `\\mathrm{i}`, which is a number and no unit to be left out; so for e, and the vectors i, j, k."""
+    return _UPRIGHT.sub(_letter, text)
+
+
+def _letter(found: re.Match[str]) -> str:
+    """Apart from a command before it: \\pi i."""
+    return f" {found[1]}" if found.string[: found.start()].strip()[-1:].isalpha() else found[1]
 
 
 def same(one: str, other: str) -> bool:
@@ -133,6 +150,7 @@ def _boxes(reply: str) -> list[str] | Malformed:
 def _tidy(text: str) -> str:
     """Without spaces, sizes, words in \\text{} and a leading `x =`; one kind of fraction."""
     text = re.sub(r"(?<!\\)\\[dt]frac(?![A-Za-z])", r"\\frac", text)
+    text = re.sub(r"(?<!\\)(?:\{:\}|\\colon(?![A-Za-z]))", ":", upright(text))
     bare = _joined(_WORDS.sub(" ", text))
     joined = bare if any(map(str.isalnum, bare)) else _joined(text)  # of nothing but words, all are the answer
     named = _SYMBOL_IS.match(joined)

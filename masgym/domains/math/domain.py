@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from masgym.domains.math import taskfile
-from masgym.domains.math.answers import box, near, plain, read, same, settle
+from masgym.domains.math.answers import box, near, plain, read, same, settle, upright
 from masgym.domains.math.generator import FAMILIES, LEVELS, draw
 from masgym.domains.math.program import LIMITS, printed, run
 from masgym.domains.programs import BLOCKS, program_of
@@ -202,7 +202,8 @@ def _weigh(world: World, answer: str, note: str, code: bool, results: tuple[Tool
     right = near(expected, answer, tolerance) if tolerance else settle(expected, answer)
     if right is None:
         if not results:
-            return ToolCall(tool="math_verify", arguments={"expected": expected, "answer": answer})
+            texts = {"expected": upright(expected), "answer": upright(answer)}
+            return ToolCall(tool="math_verify", arguments=texts)
         right = results[0].outcome == "ok" and results[0].value is True  # what took too long is not right
     return _Said(answer=answer, right=right, note=note, code=code, runs=True)
 

@@ -6,7 +6,7 @@ import pytest
 from math_verify import LatexExtractionConfig, verify
 from math_verify import parse as parse_latex
 
-from masgym.domains.math.answers import MOST, box, plain, read, same, settle
+from masgym.domains.math.answers import MOST, box, plain, read, same, settle, upright
 from masgym.domains.math.generator import FAMILIES
 from masgym.rng import keyed
 from masgym.tags import Malformed
@@ -119,6 +119,11 @@ class TestSettling:
             *[("-3/4", answer) for answer in (r"-\frac{3}{4}", r"\frac{-3}{4}", r"\frac{3}{-4}", "- 3/4", "-0.75")],
             ("2\\sqrt{3}", "2 \\sqrt{3}"),
             ("x^2 + 1", "x^2+1"),
+            *[("2+3i", rf"2+3\{command}{{i}}") for command in ("mathrm", "text", "textrm", "textbf")],
+            (r"2\mathrm{e}", "2e"),
+            (r"\mathrm{e}^{\pi\mathrm{i}}", r"e^{\pi i}"),
+            *[("10:30", time) for time in ("10:30", r"10:30\text{ a.m.}", "10 : 30", "10{:}30", r"10\colon 30")],
+            ("8:05", "08:05"),
         ],
     )
     def test_right(self, expected, answer):
@@ -140,6 +145,9 @@ class TestSettling:
             ("7", "..."),
             ("7", r"\text{seven}"),
             ("9" * 400, "9" * 399 + "8"),
+            *[("10:30", answer) for answer in ("1/3", r"\frac13", "1:3", "10:03", "10", "10:30:00", "0.333333")],
+            *[(number, "10:30") for number in ("1/3", "0.5", r"\frac{1}{3}")],
+            ("2:3", "4:6"),
         ],
     )
     def test_wrong(self, expected, answer):
@@ -184,6 +192,10 @@ class TestSettling:
             ("x^2+1", "1+x^2"),
             (r"\{1,2\}", r"\{2,1\}"),
             ("Evelyn", r"\text{Evelyn}"),
+            *[("7", rf"7\mathrm{{{letter}}}") for letter in "eijk"],
+            *[(rf"7\text{{{letter}}}", "7") for letter in "eijk"],
+            (r"2+3\mathrm{i}", "2+3"),
+            (r"2\sqrt{3}", r"2\sqrt{3}\mathrm{i}"),
             *[(r"\text{Evelyn}", rf"\{command}{{Bob}}") for command in ("text", "textrm", "textbf", "mathrm", "mbox")],
             (r"\text{(A)}", r"\text{(B)}"),
             (r"\text{(A)}.", r"\text{(B)}."),
@@ -242,3 +254,9 @@ def test_reading_is_never_more_lenient_than_math_verify():
     for expected, answer in sorted(right)[:: max(1, len(right) // 400)]:
         gold, given = (parse_latex(box(t), config, parsing_timeout=None) for t in (expected, answer))
         assert verify(gold, given, timeout_seconds=None), (expected, answer)
+
+
+def test_upright_letters_that_are_numbers_stay_when_math_verify_reads():
+    assert upright(r"7\mathrm{i}+\text{ e }") == "7i+e"
+    assert upright(r"\pi\mathrm{i}") == r"\pi i"
+    assert upright(r"7\mathrm{m}+\text{if}") == r"7\mathrm{m}+\text{if}"
