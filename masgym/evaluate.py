@@ -88,16 +88,27 @@ async def play_jobs(
     if not isinstance(key, tuple):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise BadValue(f"key is {key!r}; a tuple of integers and strings was expected.")
     wanted = list(jobs)
-    gate = asyncio.Semaphore(workers or max(1, len(wanted)))
+    gate, stopped = asyncio.Semaphore(workers or max(1, len(wanted))), _stop_of_this_task()
 
     async def one(index: int, sample: int) -> EpisodeRecord:
         async with gate:
+            if stopped():
+                raise asyncio.CancelledError
             events: list[EventTrace] = []
-            record = await play(game, task(index), team, (*key, index, sample), run, events.append if trace else None)
+            watch = events.append if trace else None
+            record = await play(game, task(index), team, (*key, index, sample), run, watch, stopped)
             done(record, events)
             return record
 
     return await together(one(index, sample) for index, sample in wanted)
+
+
+def _stop_of_this_task() -> Callable[[], bool]:
+    """Whether the task that calls this has been cancelled since. The loop tells the episodes only when it comes round,
+    and thousands of them whose agents never wait keep it for minutes: Ctrl-C must not wait for that."""
+    task = asyncio.current_task()
+    before = task.cancelling() if task else 0
+    return lambda: task is not None and task.cancelling() > before
 
 
 def count_of(game: Game, tasks: int, split: Split) -> int:

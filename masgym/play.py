@@ -31,15 +31,24 @@ class Answer:
 
 
 async def play(
-    game: Game, task: Task, team: Mapping[str, Agent], key: Key, run: RunCalls, watch: Watch | None = None
+    game: Game,
+    task: Task,
+    team: Mapping[str, Agent],
+    key: Key,
+    run: RunCalls,
+    watch: Watch | None = None,
+    stopped: Callable[[], bool] = lambda: False,
 ) -> EpisodeRecord:
     """One episode. `key` ends with the sample's number; a failed reply ends the episode by that name.
 
-    `watch` gets a trace of every event. Raises BadValue where an agent gives what is no Reply.
+    `watch` gets a trace of every event. Raises BadValue where an agent gives what is no Reply, and CancelledError at
+    the next event once it is `stopped`.
     """
     state, seen, answers, failure, started = game.initial(task), list[Transition](), list[Answer](), "", perf_counter()
     events = 0
     while members := game.active(state):
+        if stopped():
+            raise asyncio.CancelledError
         tools, since = _Recorder(run), perf_counter()
         requests = [_request(game, state, agent, (*key, events)) for agent in members]
         new = await together(_asked(team[r.observation.agent], r) for r in requests)

@@ -4,6 +4,7 @@ Canaries are replies that no environment may pay for: nothing, the prompt again,
 much. What a game raises is a failed check; only a missing sandbox is not the game's fault.
 """
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import isclose
@@ -111,7 +112,7 @@ async def validate(game: Game, *, tasks: int = 20) -> Validation:
         *_of_oracle(game, played["oracle"]),
         *_of_random(played["random"], again, played["oracle"]),
         *(_of_canary(name, played[name], played["random"]) for name in CANARIES),
-        *_of_contract(game),
+        *await _of_contract(game),
     ]
     return Validation(game=game.name, fingerprint=game.fingerprint, tasks=tasks, checks=tuple(checks))
 
@@ -183,7 +184,7 @@ def _of_canary(name: str, played: Played | str, chance: Played | str) -> Check:
     return _check(f"canary: {name}", holds, f"{_solved(report)}; {_malformed(report)}; return {report.returns:.2f}")
 
 
-def _of_contract(game: Game) -> list[Check]:
+async def _of_contract(game: Game) -> list[Check]:
     (task,) = first_tasks(game, 1)
     checks: dict[str, Callable[[], None]] = {
         "the weights of a slot sum to 1": partial(testing.check_weights, game),
@@ -191,7 +192,11 @@ def _of_contract(game: Game) -> list[Check]:
         **{name: partial(check, game, task) for name, check in _CONTRACT.items()},
         "no replies out-earn the oracle": partial(testing.check_returns, game, task, beam=4, replies=_TRIED),
     }
-    return [_contract(name, check) for name, check in checks.items()]
+    found: list[Check] = []
+    for name, check in checks.items():
+        await asyncio.sleep(0)  # here Ctrl-C is heard
+        found.append(_contract(name, check))
+    return found
 
 
 def _contract(name: str, check: Callable[[], None]) -> Check:

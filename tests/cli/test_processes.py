@@ -26,6 +26,21 @@ class Waits:
             time.sleep(0.02)
         return "U"
 """
+TELLING = """
+import sys
+from pathlib import Path
+import {0} as module
+from masgym.cli import main
+
+real = module.{1}
+
+def telling(*given):
+    Path("there").touch()
+    return real(*given)
+
+module.{1} = telling
+sys.exit(main())
+"""
 EVAL = ["eval", "sokoban", "--workflow", "solo", "--turns", "2", "--tasks", "6", "--workers", "1", "--json"]
 
 
@@ -38,9 +53,9 @@ def start(tmp_path):
     def heeds_ctrl_c():  # a background shell starts its commands with SIGINT ignored, and the tests with them
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
-    def go(*words):
+    def go(*words, python=("-m", "masgym")):
         given = {"stdout": -1, "stderr": -1, "text": True, "cwd": tmp_path, "preexec_fn": heeds_ctrl_c}
-        process = subprocess.Popen([sys.executable, "-m", "masgym", *words], **given)
+        process = subprocess.Popen([sys.executable, *python, *words], **given)
         started.append(process)
         return process
 
@@ -101,3 +116,15 @@ def test_an_agent_that_hangs_is_a_named_outcome(start, tmp_path):
     report = json.loads(out)
     assert (report["episodes"], report["failures"]) == (6, {"timeout": 5})
     assert report["run"]["settings"] == {}
+
+
+@pytest.mark.parametrize(("tasks", "where"), [(5000, "masgym.evaluate.play"), (2, "masgym.validate._contract")])
+def test_ctrl_c_is_heard_though_no_agent_ever_waits(start, tmp_path, tasks, where):
+    """Among thousands of episodes at once, and in the checks that follow them."""
+    words = ["validate", "sokoban", "--workflow", "solo", "--tasks", str(tasks)]
+    process = start(*words, python=["-c", TELLING.format(*where.rsplit(".", 1))])
+    until(tmp_path / "there", process)
+    process.send_signal(signal.SIGINT)
+    since = time.monotonic()
+    assert ended(process) == (130, "", "\nmasgym: stopped.\n")
+    assert time.monotonic() - since < 10
