@@ -27,9 +27,8 @@ _NUMBER = re.compile(rf"([+-]?)(?:({_INTEGER})(\.\d+)?|(\.\d+))", re.ASCII)
 _PART = r"(?:\{([+-]?\d+)\}|(\d))"
 _FRACTION = re.compile(rf"([+-]?)(?:\\frac{_PART}{_PART}|(\d+)/(\d+))", re.ASCII)
 _CONSTANT = re.compile(r"(?:[-+*/^(){}\d.,]|\\(?:frac|sqrt|pi|cdot|times)(?![A-Za-z]))+", re.ASCII)
-_UPRIGHT = re.compile(
-    r"(?<!\\)\\(?:text|textrm|textbf|mathrm|mbox)\{\s*([eijk])\s*\}"
-)  # constants and vectors: no unit
+# Constants and vectors, and no units: i, e, j, k.
+_UPRIGHT = re.compile(r"(?<!\\)\\(?:text|textrm|textbf|mathrm|mbox)\{\s*([eijk])\s*\}")
 _RATIO = re.compile(r"\d+(?:\.\d+)?(?::\d+(?:\.\d+)?)+", re.ASCII)  # or a time
 _WORDS = re.compile(r"(?<!\\)\\(?:text|textrm|textbf|mathrm|mbox)\{[^{}\d]*\}")
 _SPACES = re.compile(r"\s+|~|(?<!\\)\\(?:[,;:! ]|(?:q?quad|left|right)(?![A-Za-z]))")
