@@ -70,7 +70,7 @@ def _run(config: RunConfig, folder: Path, interrupt: Interrupt, console: Console
     done = load(run) if begun else save(run, 0)
     log, settings = runlog.RunLog(folder, done), config.train
     before_file = folder / "before.json"
-    console.print(f"[bold]{run.game.name}[/bold], policies {dict(run.policies)}, run folder {folder}")
+    console.print(f"[bold]{run.game.name}[/bold], {_who(run.policies)}, run folder {folder}")
     with Progress(console, settings.steps, done) as progress:
         if before_file.exists():
             before = _read_reports(before_file)
@@ -78,6 +78,7 @@ def _run(config: RunConfig, folder: Path, interrupt: Interrupt, console: Console
             progress.stage("evaluating before training")
             before = evaluate_run(run, settings.eval_tasks)
             log.report("before.json", _json(run, before))
+            console.print("before training: " + ", ".join(f"{r.success} % {name}" for name, r in before.items()))
         interrupt.training = True
         done = train(run, log, done, lambda: interrupt.asked, progress.step)
         interrupt.training = False
@@ -97,7 +98,17 @@ def _run(config: RunConfig, folder: Path, interrupt: Interrupt, console: Console
         ("resolved config", folder / runlog.CONFIG),
     ):
         console.print(f"{what:>16}: {where}")
+    console.print(f"next: python -m mastrain.report {folder}", f"      {_eval_command(config, folder)}", sep="\n")
     return 0
+
+
+def _eval_command(config: RunConfig, folder: Path) -> str:
+    level = f" --level {config.env.level}" if config.env.level else ""
+    return f"masgym eval {config.env.name} --workflow {config.workflow.name}{level} --agent hf:{folder}"
+
+
+def _who(policies: Mapping[str, str]) -> str:
+    return ", ".join(f"{role} by policy {policy}" for role, policy in policies.items())
 
 
 def _after(run: Run, before: Mapping[str, Report]) -> Mapping[str, Report]:

@@ -6,7 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from masgym.errors import MasgymError
-from mastrain.report import write_report
+
+try:
+    from mastrain.report import write_report
+except ModuleNotFoundError:  # the environments alone were installed
+    sys.exit('mastrain.report: this needs more than masgym alone: pip install "masgym[train]"')
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
