@@ -6,6 +6,7 @@
 A failure is a named outcome, never an exception. What may pass is tried again, after waits that double: `timeout`,
 `unreachable` (refused or dropped), `busy` (status 429 and 5xx). What stays wrong is not: `refused` (any other
 status), `garbage` (an answer of another form). The environment's proxies are not used: such a server is one's own.
+Redirections are not followed (`refused`): a POST would not be sent again, and they may lead anywhere.
 """
 
 import http.client
@@ -19,11 +20,28 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from masgym.errors import BadValue
+from masgym.tags import printable
 from masgym.types import JSON, ToolResult, value
 
 _PASSING = ("timeout", "unreachable", "busy")
 _MOST_BYTES = 8_000_000  # of one answer
-_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+_LONGEST = 200  # characters of what is told of a failure
+
+
+def _opener() -> urllib.request.OpenerDirector:
+    """Without what `urlopen` adds: redirections, proxies, files, FTP."""
+    made = urllib.request.OpenerDirector()
+    for handler in (
+        urllib.request.HTTPHandler,
+        urllib.request.HTTPSHandler,
+        urllib.request.HTTPErrorProcessor,
+        urllib.request.HTTPDefaultErrorHandler,
+    ):
+        made.add_handler(handler())
+    return made
+
+
+_OPENER = _opener()
 
 
 class _Failed(Exception):
@@ -56,7 +74,8 @@ class HttpRetriever:
             except _Failed as error:
                 outcome, detail = error.args
             if attempt == self.attempts or outcome not in _PASSING:
-                return ToolResult(outcome=outcome, value={"detail": detail, "attempts": attempt})
+                told = printable(detail[:_LONGEST])  # a server's own bytes may be in it
+                return ToolResult(outcome=outcome, value={"detail": told, "attempts": attempt})
             self.sleep(wait)
             attempt, wait = attempt + 1, 2 * wait
 

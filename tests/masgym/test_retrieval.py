@@ -267,6 +267,20 @@ def no_http(handler):
     handler.wfile.write(b"hello\r\n")
 
 
+def leads_to(location):
+    def answer(handler):
+        handler.send_response(302)
+        handler.send_header("Location", location)
+        handler.send_header("Content-Length", "0")
+        handler.end_headers()
+
+    return answer
+
+
+def not_printed(handler):
+    handler.wfile.write(b"\x1b[2J" * 2000 + b"\r\n")
+
+
 good = says({"result": [FOUND]})
 
 
@@ -336,6 +350,16 @@ class TestHttp:
         result, asked, _ = ask(says(b"no", status))
         assert (result.outcome, len(asked)) == ("refused", 1)
         assert str(status) in result.value["detail"]
+
+    @pytest.mark.parametrize("place", ["/retrieve", "http://[bad", f"http://{'a' * 80}..com/", "ftp://127.0.0.1:1/x"])
+    def test_redirections_are_not_followed(self, ask, place):
+        result, asked, _ = ask(leads_to(place))
+        assert (result.outcome, result.value["detail"], len(asked)) == ("refused", "status 302", 1)
+
+    def test_what_a_server_sends_is_told_in_short_and_moves_no_cursor(self, ask):
+        detail = ask(not_printed, attempts=1)[0].value["detail"]
+        assert detail.isprintable()
+        assert 10 < len(detail) <= 200
 
     @pytest.mark.parametrize(
         "body",
