@@ -55,7 +55,8 @@ def explain(error: Exception, overrides: Sequence[str]) -> MasgymError:
     for override in overrides:
         name, _, chosen = override.partition("=")
         if not name.startswith(("+", "~", "hydra")) and name not in keys:
-            siblings = [key for key in keys if key.rpartition(".")[0] == name.rpartition(".")[0]]
+            siblings = [key for key in keys if key.rpartition(".")[2] == name]  # level -> env.level
+            siblings = siblings or [key for key in keys if key.rpartition(".")[0] == name.rpartition(".")[0]]
             return UnknownName("config key", name, siblings or difflib.get_close_matches(name, keys, n=5) or groups)
         if name in keys and chosen.startswith("{") and not set(_given(override)) <= set(held := _at(base, name)):
             return BadValue(
@@ -119,6 +120,13 @@ def check_resume(overrides: Sequence[str]) -> None:
         raise BadValue(f"resume goes on with the run's own config and takes nothing else; got {' '.join(overrides)}.")
 
 
+def check_form(overrides: Sequence[str]) -> None:
+    """Raises BadValue for a word that is no override (`--env sokoban`)."""
+    for word in overrides:
+        if "=" not in word and not word.startswith("~"):
+            raise BadValue(f"{word!r} is no setting; KEY=VALUE was expected, as in env=sokoban or train.steps=50.")
+
+
 def jobs(overrides: Sequence[str]) -> list[tuple[str, ...]]:
     """Overrides with sweeps (`env=sokoban,plan_path`) -> the overrides of every job."""
     try:
@@ -137,6 +145,7 @@ def cli() -> None:
     overrides = [word for word in arguments if not word.startswith("-")]
     if not {"--help", "-h", "--hydra-help"} & set(arguments):
         try:
+            check_form(overrides)
             check_resume(overrides)
             for one in jobs(overrides) if {"-m", "--multirun"} & set(arguments) else [tuple(overrides)]:
                 check_names(parse(compose_run(one)))
@@ -148,4 +157,8 @@ def cli() -> None:
 
 if __name__ == "__main__":
     os.environ.setdefault("HYDRA_FULL_ERROR", "0")
-    cli()
+    try:
+        cli()
+    except KeyboardInterrupt:  # before the run has begun; afterwards it is the run's to say how it goes on
+        print("\nmastrain: stopped.", file=sys.stderr)
+        sys.exit(130)

@@ -1,39 +1,21 @@
 """The command `masgym`: one file for each subcommand, with `add` (its arguments) and what runs it.
 
 Exit status: 0; 1 where what was checked does not hold, or nothing could be played; 2 for bad arguments and files, with
-one line that says how to mend it; 130 after Ctrl-C.
+one line that says how to mend it; 130 after Ctrl-C, at any time: so what takes a while to import is imported in `main`.
 """
 
-import argparse
 import os
 import sys
 from collections.abc import Sequence
 
-from masgym.cli import audit, compare, evaluation, imports, listing, play, show, validate, verify, view
-from masgym.cli.arguments import Parser
-from masgym.cli.screen import one_line, tolerant
 from masgym.errors import MasgymError
-
-COMMANDS = (listing, show, play, evaluation, compare, view, validate, audit, verify, imports)
-ABOUT = "Games for teams of language-model agents: score a team, look at what it did, play yourself."
-EXAMPLE = """\
-masgym list
-masgym show sokoban
-masgym eval sokoban --agent random --tasks 100 --out runs/random
-masgym eval math --agent openai:qwen3 --base-url http://localhost:8000/v1 --out runs/qwen3
-masgym compare runs/random runs/qwen3
-masgym view runs/qwen3"""
 
 
 def main(words: Sequence[str] | None = None) -> int:
     """Runs one command line (default: the process's) and returns the exit status."""
-    tolerant(sys.stdout)
+    _open_streams()
     try:
-        arguments = parser().parse_args(words)
-        arguments.words = list(sys.argv[1:] if words is None else words)
-        status: int = arguments.run(arguments)
-        sys.stdout.flush()
-        return status
+        return _run(sys.argv[1:] if words is None else words)
     except BrokenPipeError:  # who read the output has seen enough; what is still buffered goes nowhere
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
@@ -41,13 +23,27 @@ def main(words: Sequence[str] | None = None) -> int:
         print(f"\nmasgym: stopped. {stopped}".rstrip(), file=sys.stderr)
         return 130
     except (MasgymError, OSError) as error:
+        from masgym.cli.screen import one_line
+
         print(f"masgym: {one_line(str(error))}", file=sys.stderr)
         return 2
 
 
-def parser() -> argparse.ArgumentParser:
-    made = Parser(prog="masgym", description=ABOUT, example=EXAMPLE)
-    commands = made.add_subparsers(metavar="COMMAND", required=True, title="commands")
-    for command in COMMANDS:
-        command.add(commands)
-    return made
+def _run(words: Sequence[str]) -> int:
+    from masgym.cli.commands import parser
+    from masgym.cli.screen import tolerant
+
+    tolerant(sys.stdout)
+    arguments = parser().parse_args(words)
+    arguments.words = list(words)
+    status: int = arguments.run(arguments)
+    sys.stdout.flush()
+    return status
+
+
+def _open_streams() -> None:
+    """Who closed one (`>&-`) wants nothing of it. In this order each gets its own number again, which no file of ours
+    may have: programs that we start would write into it."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115

@@ -16,8 +16,9 @@ import pytest
 import masgym
 from masgym.agents.human import HumanAgent
 from masgym.agents.oracle import OracleAgent
-from masgym.cli import COMMANDS, main, parser
+from masgym.cli import main
 from masgym.cli.arguments import workflow_of
+from masgym.cli.commands import COMMANDS, parser
 from masgym.cli.progress import Progress
 from masgym.errors import UnknownName
 from masgym.evaluate import evaluate

@@ -128,3 +128,36 @@ def test_ctrl_c_is_heard_though_no_agent_ever_waits(start, tmp_path, tasks, wher
     since = time.monotonic()
     assert ended(process) == (130, "", "\nmasgym: stopped.\n")
     assert time.monotonic() - since < 10
+
+
+@pytest.mark.parametrize("words", ["list", "list --json", "show sokoban", "eval sokoban --agent random --tasks 2"])
+@pytest.mark.parametrize(("closed", "left"), [(">&-", "stderr"), ("2>&-", "stdout"), ("<&-", "stdout")])
+def test_a_stream_may_be_closed(tmp_path, words, closed, left):
+    """What is written there is lost; it goes into no file of the run."""
+    words = f"{words} --out run" if "eval" in words else words
+    command = f'exec "{sys.executable}" -m masgym {words} {closed}'
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0
+    assert (done.stdout != "", done.stderr) == (left == "stdout", "")
+    if "eval" in words:
+        assert json.loads((tmp_path / "run" / "report.json").read_text())["episodes"] == 2
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-"])
+def test_an_error_where_a_stream_is_closed(tmp_path, closed):
+    command = f'exec "{sys.executable}" -m masgym verify none.json {closed}'
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == (closed == ">&-")
+
+
+@pytest.mark.parametrize(("package", "words"), [("masgym", "list"), ("mastrain", "env=none")])
+def test_ctrl_c_while_modules_are_imported(start, tmp_path, package, words):
+    """`rich` and `difflib`, as a module that Ctrl-C meets when it is imported by one, and used by the other."""
+    (tmp_path / "rich").mkdir()
+    (tmp_path / "rich" / "__init__.py").write_text("raise KeyboardInterrupt")
+    stopped = (
+        "import sys, difflib\ndef stop(*given, **more): raise KeyboardInterrupt\ndifflib.get_close_matches = stop\n"
+    )
+    module = f"{stopped}import runpy\nsys.path.insert(0, '')\nrunpy.run_module('{package}', run_name='__main__')"
+    assert ended(start(words, python=["-c", module])) == (130, "", f"\n{package}: stopped.\n")
