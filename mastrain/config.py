@@ -64,6 +64,7 @@ RANGES: Mapping[str, tuple[float, float]] = {  # both ends belong to it
     "train.keep_checkpoints": (1, BIG),
 }
 
+_KINDS = {int: "a whole number", float: "a number", str: "text", bool: "true or false"}
 REFUSED = ("top_k", "top_p", "min_p", "typical_p", "repetition_penalty", "frequency_penalty", "presence_penalty")
 
 
@@ -341,5 +342,5 @@ def _value(kind: Any, given: Any, at: str) -> Any:
     if kind is float and isinstance(given, int) and not isinstance(given, bool):
         return float(given)
     if not isinstance(given, kind) or (kind is int and isinstance(given, bool)):
-        raise BadValue(f"{at} is {given!r}, a {type(given).__name__}; a {kind.__name__} was expected.")
+        raise BadValue(f"{at} is {given!r}, a {type(given).__name__}; {_KINDS.get(kind, kind.__name__)} was expected.")
     return given

@@ -50,13 +50,23 @@ def check_oracle(game: Game, *, tasks: int = 10) -> None:
 
 def _check_optimal_play(game: Game, task: Task) -> None:
     played = [done for _, _, done in walk(game, task, game.oracle)]
-    must(played[-1].state.success, f"oracle: task {task.id} is not solved within T = {game.T}.")
+    must(
+        played[-1].state.success,
+        f"oracle: task {task.id} is not solved within T = {game.T}; at last {_said(played[-1])}. Where a verifier "
+        "judges, Effect.right of a draft says whether it may pass.",
+    )
     start, end = (game.domain.potential(s.world) for s in (game.initial(task), played[-1].state))
     must(math.isclose(start, 0, abs_tol=1e-9), f"oracle: the potential of task {task.id} starts at {start}, not 0.")
     must(math.isclose(end, 1), f"oracle: the potential of the solved task {task.id} is {end}, not 1.")
     most = game.alpha * (1.0 if game.outcome_only else 2.0)  # Phi from 0 to 1, and success
     got = returns(played)
     must(math.isclose(got, most), f"oracle: its return on task {task.id} is {got}, not {most}.")
+
+
+def _said(done: Transition) -> str:
+    outputs, _ = done.state.log[-1]
+    notes = {agent: effect.note for agent, effect in done.effects.items()}
+    return ", ".join(f"{agent} replied {reply!r} ({notes.get(agent, '')})" for agent, reply in outputs.items())
 
 
 def check_returns(game: Game, task: Task, *, beam: int = 8, replies: Sequence[str] = ()) -> None:

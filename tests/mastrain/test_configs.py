@@ -8,7 +8,7 @@ import pytest
 
 from masgym.errors import BadValue, MasgymError, UnknownName
 from mastrain import algorithms
-from mastrain.__main__ import check_resume, compose_run, jobs
+from mastrain.__main__ import check_form, check_resume, compose_run, jobs
 from mastrain.config import parse
 from mastrain.games import check_names, make_game
 from mastrain.paths import configs_dir
@@ -48,6 +48,12 @@ def test_presets_are_short():
         assert len(path.read_text().splitlines()) < 30, path
 
 
+def test_a_word_that_is_no_override_is_told():
+    with pytest.raises(BadValue, match="'sokoban' is no setting; KEY=VALUE was expected"):
+        check_form(["env=plan_path", "sokoban"])
+    check_form(["env=plan_path", "~budget", "+env.params.walls=1"])
+
+
 @pytest.mark.parametrize(
     ("override", "error", "says"),
     [
@@ -57,8 +63,9 @@ def test_presets_are_short():
         ("trin.steps=3", UnknownName, "Did you mean 'train.steps'"),
         ("+train.stepz=3", UnknownName, "Did you mean 'steps'"),
         ("+env.params.walz=0.3", UnknownName, "Did you mean 'walls'"),
+        ("level=easy", UnknownName, "Did you mean 'env.level'"),
         ("algo.branches=1", BadValue, "needs at least 2"),
-        ("algo.clip=wide", BadValue, "a float was expected"),
+        ("algo.clip=wide", BadValue, "a number was expected"),
         ("algo.credit=later", UnknownName, "immediate"),
         ("algo.name=ppo", UnknownName, "at_grpo"),
         ("sandbox=unsave", UnknownName, "Did you mean 'unsafe'"),
