@@ -30,7 +30,10 @@ def assign(game: Game, agents: Mapping[str, Agent]) -> dict[str, Agent]:
     found = {a: agents.get(a) or agents.get(role_of(a)) or agents.get("*") for a in game.agents}
     missing = [a for a, agent in found.items() if agent is None]
     if missing:
-        raise UnknownName("player of", missing[0], agents)
+        raise BadValue(
+            f"nobody is given who plays {', '.join(missing)}; agents are given for {', '.join(agents) or 'nobody'}. "
+            'Name one for each role or id, or "*" for all others.'
+        )
     return {a: agent for a, agent in found.items() if agent is not None}
 
 

@@ -143,7 +143,7 @@ class TestErrors:
             ("eval sokoban --suite v1 --agent random", "name what to play"),
             ("eval sokoban --agent randm", "Did you mean 'random'"),
             ("eval sokoban --agent actr=random", "Did you mean 'actor'"),
-            ("eval sokoban --agent actor=random", "player of"),
+            ("eval sokoban --agent actor=random", "nobody is given who plays"),
             ("eval sokoban --agent random --tasks 0", "tasks is 0"),
             ("eval sokoban --agent random --workers 0", "workers is 0"),
             ("eval sokoban --agent random --samples 0", "samples is 0"),

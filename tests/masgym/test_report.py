@@ -214,7 +214,7 @@ def test_players_are_named_by_id_role_or_star():
     assert assign(game, {"tool_0": two, "tool": one, "actor": one}) == {"tool_0": two, "actor_0": one}
     with pytest.raises(UnknownName, match="planner"):
         assign(game, {"planner": one})
-    with pytest.raises(UnknownName, match="actor_0"):
+    with pytest.raises(BadValue, match="nobody is given who plays actor_0"):
         assign(game, {"tool": one})
 
 

@@ -160,7 +160,7 @@ def test_roles_play_where_they_speak(tmp_path):
     assert run["agents"] == {"*": "oracle"}
     with pytest.raises(UnknownName, match="unknown agent or role 'toool'"):
         asyncio.run(run_suite(TINY, {"toool": OracleAgent(), "*": OracleAgent()}, names, tmp_path / "b"))
-    with pytest.raises(UnknownName, match="player of"):
+    with pytest.raises(BadValue, match="nobody is given who plays"):
         asyncio.run(run_suite(TINY, {"actor": OracleAgent()}, {"actor": "x"}, tmp_path / "c"))
     assert not (tmp_path / "c").exists()
 
