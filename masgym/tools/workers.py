@@ -73,10 +73,12 @@ class _Worker:
             env={**os.environ, "PYTHONHASHSEED": "0"},  # what a library draws from a set is the same in each
         )
         self._in, self._out = cast("IO[bytes]", self._process.stdin), cast("IO[bytes]", self._process.stdout)
-        if not self._line(_START_S):
+        ready = self._line(_START_S)
+        if not ready:
             self._process.kill()
             said = self._process.communicate()[1].decode(errors="replace").strip().rpartition("\n")[2]
-            reason = said or f"it said nothing for {_START_S:g} seconds"
+            ended = f"it ended with code {self._process.returncode}"
+            reason = said or (f"it said nothing for {_START_S:g} seconds" if ready is None else ended)
             raise BadValue(f"the process of {script.name} did not start: {reason}. {wanted}")
 
     @property
@@ -106,4 +108,7 @@ class _Worker:
         """The next line of output; b"" when the process ended, None after `wall` seconds without one."""
         poll = select.poll()
         poll.register(self._out, select.POLLIN)
-        return self._out.readline() if poll.poll(wall * 1000) else None
+        if not poll.poll(wall * 1000):
+            return None
+        line = self._out.readline()
+        return line if line.endswith(b"\n") else b""  # of a process that was killed, what it had of a line

@@ -10,6 +10,7 @@ import pytest
 
 from masgym.errors import BadValue, NoSandbox, UnknownName
 from masgym.tools import bubblewrap, launch
+from masgym.tools.process import Ended
 from masgym.tools.sandbox import Limits, run_calls, run_program, same
 
 
@@ -176,6 +177,25 @@ def test_without_isolation_nothing_runs_and_the_error_says_what_to_install(monke
             run_program("print(1)")
     finally:
         launch._bwrap.cache_clear()
+
+
+@pytest.mark.parametrize(("killed", "runs"), [(0, True), (2, True), (3, False)])
+def test_what_is_killed_before_the_program_starts_is_started_again(
+    monkeypatch: pytest.MonkeyPatch, killed: int, runs: bool
+) -> None:
+    run_program("")  # bwrap is found
+    real, left = launch.supervise, [killed]
+
+    def supervise(*words, **options):
+        left[0] -= 1
+        return Ended(code=-9, cut="", stdout=b"", stderr=b"", report=b"") if left[0] >= 0 else real(*words, **options)
+
+    monkeypatch.setattr(launch, "supervise", supervise)
+    if runs:
+        assert run_program("print(1)").stdout == "1\n"
+    else:
+        with pytest.raises(NoSandbox, match="exit code -9"):
+            run_program("print(1)")
 
 
 def test_a_bwrap_that_does_not_work_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -169,6 +169,25 @@ def test_a_missing_library_is_named(monkeypatch, tmp_path):
             ask(tool, "7", "7")
 
 
+def test_a_process_that_is_killed_as_it_starts_is_told_as_such(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text("import os, signal\ndef prepare():\n    os.kill(os.getpid(), signal.SIGKILL)\n")
+    made = pool.Workers(script, "Is there memory?", workers=1, cpu=0.2, wall=30.0, memory=1 << 30)
+    with pytest.raises(BadValue, match=r"did not start: it ended with code -9. Is there memory\?"):
+        made.ask("x")
+
+
+def test_half_a_line_of_a_process_that_ended_is_no_answer(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import os\ndef prepare():\n    pass\ndef answered(asked):\n    for fd in range(1, 9):\n"
+        "        try:\n            os.write(fd, b'{\"outcome')\n        except OSError:\n            pass\n"
+        "    os._exit(3)\n"
+    )
+    made = pool.Workers(script, "?", workers=1, cpu=0.2, wall=30.0, memory=1 << 30)
+    assert [made.ask("x").outcome for _ in range(2)] == ["error", "error"]
+
+
 def test_any_script_can_be_a_worker(tmp_path):
     """What it prints or raises is no answer; what ends it costs one question."""
     script = tmp_path / "script.py"
