@@ -27,6 +27,7 @@ COUNTS = ("failures", "C_tok", "C_call", "C_tool")
 CELL_KEYS = frozenset(("task_hash", "fingerprint", "success", "malformed_rate", "outcomes", *COUNTS))
 STYLES: tuple[Style, ...] = ("full", "compact")
 MOST = 10**15  # of a count
+LONGEST = 1000  # characters of an agent's name
 
 
 def verify_submission(submission: Any) -> tuple[str, ...]:
@@ -82,7 +83,7 @@ def _wrong_keys(found: Mapping[str, Any], expected: frozenset[str]) -> Iterator[
 def _wrong_facts(submission: Mapping[str, Any]) -> Iterator[str]:
     """Of who handed it in, and with what."""
     version, style, sandbox = (submission.get(name) for name in ("masgym", "style", "sandbox"))
-    if not isinstance(version, str) or not re.fullmatch(r"\d+(\.\d+)+\S{0,30}", version):
+    if not isinstance(version, str) or not re.fullmatch(r"\d+(\.\d+)+[\w.+-]{0,30}", version, re.ASCII):
         yield f"its version of masgym is {_shown(version)}"
     if style not in STYLES:
         yield f"its style is {_shown(style)}; {' or '.join(STYLES)} was expected"
@@ -93,13 +94,18 @@ def _wrong_facts(submission: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _wrong_agents(agents: Any, games: Sequence[Game]) -> Iterator[str]:
-    if not _is_object(agents) or not all(isinstance(name, str) and name.strip() for name in agents.values()):
+    if not _is_object(agents) or not all(map(_is_name, agents.values())):
         yield "its agents are no names by role"
         return
     known = {"*", *(who for game in games for who in (*game.agents, *game.roles))}
     yield from (f"no cell has an agent or role {who!r}" for who in agents if who not in known)
     players = {agent for game in games for agent in game.agents}
     yield from (f"nobody played {agent}" for agent in sorted(players) if not {agent, role_of(agent), "*"} & set(agents))
+
+
+def _is_name(name: Any) -> bool:
+    """Of an agent: one line that can be printed."""
+    return isinstance(name, str) and bool(name.strip()) and name.isprintable() and len(name) <= LONGEST
 
 
 def _wrong_cell(suite: Suite, cell: Cell, game: Game, found: Any, submission: Mapping[str, Any]) -> Iterator[str]:

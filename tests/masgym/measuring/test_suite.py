@@ -291,13 +291,13 @@ DAMAGES = [
     (lambda s: s.update(style="compact"), "with T = 8 and style compact it is"),
     *(
         (lambda s, given=given: s.update(masgym=given), "its version of masgym is")
-        for given in (None, 1, "", "new", [])
+        for given in (None, 1, "", "new", [], "1.0\x1b[2J", "1.0|<b>", "1.0\n")
     ),
     *((lambda s, given=given: s.update(sandbox=given), "its sandbox is") for given in (None, "auto", True, ["x"], {})),
     (lambda s: s.update(settings=[]), "its settings are no object"),
     *(
         (lambda s, given=given: s.update(agents=given), "its agents are no names by role")
-        for given in ([], "oracle", {"*": 1}, {"*": " "})
+        for given in ([], "oracle", {"*": 1}, {"*": " "}, {"*": "a\x1b[2J"}, {"*": "a\n"}, {"*": "a" * 1001})
     ),
     (lambda s: s.update(agents={}), "nobody played actor_0"),
     (lambda s: s.update(agents={"actor": "mine", "aggregator": "mine", "worker": "mine"}), "nobody played tool_0"),
