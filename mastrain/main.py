@@ -12,6 +12,7 @@ from rich.console import Console
 from transformers.utils.logging import disable_progress_bar
 
 from masgym.errors import BadFile, MasgymError
+from masgym.files import locked
 from masgym.report import Report, from_json, table, to_json
 from masgym.tools.driver import sandbox_of
 from masgym.types import JSON
@@ -52,16 +53,22 @@ def main(config: RunConfig, data: Mapping[str, Any]) -> int:
     interrupt = Interrupt(console)
     previous = signal.signal(signal.SIGINT, interrupt)
     try:
-        return _run(config, folder, interrupt, console)
+        with locked(folder):  # all the time: a process that comes second is told before it spends or writes anything
+            return _run_or_undo(config, folder, interrupt, console, fresh=data["resume"] is None)
     except KeyboardInterrupt:
         console.print(f"interrupted; go on from the last checkpoint with: resume={folder}")
         return 130
-    except MasgymError:
-        if data["resume"] is None and not checkpoint.all_of(folder / "checkpoints"):
-            (folder / runlog.CONFIG).unlink(missing_ok=True)  # nothing is lost, and the folder can be used again
-        raise
     finally:
         signal.signal(signal.SIGINT, previous)
+
+
+def _run_or_undo(config: RunConfig, folder: Path, interrupt: Interrupt, console: Console, fresh: bool) -> int:
+    try:
+        return _run(config, folder, interrupt, console)
+    except MasgymError:
+        if fresh and not (folder / "checkpoints").exists():
+            (folder / runlog.CONFIG).unlink(missing_ok=True)  # nothing is lost, and the folder can be used again
+        raise
 
 
 def _run(config: RunConfig, folder: Path, interrupt: Interrupt, console: Console) -> int:
@@ -128,7 +135,7 @@ def _json(run: Run, reports: Mapping[str, Report]) -> dict[str, JSON]:
 def _read_reports(path: Path) -> dict[str, Report]:
     try:
         return {name: from_json(report) for name, report in json.loads(path.read_text()).items()}
-    except (ValueError, AttributeError) as error:  # a BadFile of from_json is a ValueError too
+    except (OSError, ValueError, AttributeError) as error:  # a BadFile of from_json is a ValueError too
         raise BadFile(f"{path} holds no reports ({error}); remove it, and resume evaluates anew.") from error
 
 

@@ -279,3 +279,40 @@ def test_a_checkpoint_of_another_model_is_refused(tmp_path):
     (folder / runlog.CONFIG).write_text(text.replace("boxes: 1", "boxes: 2"))
     with pytest.raises(BadValue, match="game"):
         resume(folder)
+
+
+def test_who_comes_second_is_told_before_time_is_spent(tmp_path):
+    """Also while the first one makes its model and has no checkpoint: nothing of the folder is touched."""
+    folder = tmp_path / "run"
+    runlog.create(folder, compose_run([*TINY, f"run_dir={folder}"]))
+    hold = f"from pathlib import Path\nfrom masgym.files import locked\nwith locked(Path({str(folder)!r})):\n"
+    command = [sys.executable, "-c", hold + "    print(1, flush=True)\n    input()"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout.readline() == b"1\n"
+        with pytest.raises(BadValue, match="in use by another process"):
+            resume(folder)
+        other.kill()
+    assert {path.name for path in folder.iterdir()} == {runlog.CONFIG, ".lock"}
+
+
+def test_a_disk_that_is_full_at_the_first_checkpoint(tmp_path, monkeypatch):
+    """What the error says to do is what works."""
+    folder = tmp_path / "run"
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint, "_sha256", full)
+        with pytest.raises(BadFile, match=f"No space left.*go on with resume={folder}"):
+            start(folder)
+    assert resume(folder) == 0
+
+
+def test_reports_that_cannot_be_read(tmp_path):
+    folder = tmp_path / "run"
+    assert start(folder, "train.steps=1") == 0
+    (folder / "before.json").unlink()
+    (folder / "before.json").mkdir()
+    with pytest.raises(BadFile, match="holds no reports"):
+        resume(folder)
