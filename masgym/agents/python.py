@@ -14,7 +14,7 @@ import asyncio
 import importlib
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from inspect import isawaitable, iscoroutinefunction
 from pathlib import Path
@@ -35,35 +35,58 @@ class PythonAgent:
         self._act, self._name, self._timeout = theirs.act, name, timeout
 
     async def act(self, request: Request) -> Reply:
-        limit = asyncio.timeout(self._timeout)
         try:
-            async with limit:
-                answer = await self._asked(request)
-        except MasgymError:
-            raise
-        except (Exception, SystemExit, asyncio.CancelledError) as error:
-            if isinstance(error, asyncio.CancelledError) and _is_stopping():
-                raise
-            if isinstance(error, TimeoutError) and limit.expired():
-                return Reply(text="", failure="timeout")
+            async with asyncio.timeout(self._timeout):
+                answer, error = await _alone(lambda: self._asked(request))
+        except TimeoutError:
+            return Reply(text="", failure="timeout")
+        if isinstance(error, MasgymError):
+            raise error
+        if error is not None or answer is None:
             raise BadValue(f"{self._name} raised {_told(error)}.") from error
-        if isinstance(answer, Reply):
-            return answer
-        if not isinstance(answer, str):
-            raise BadValue(f"{self._name}.act gave {type(answer).__name__}; a text was expected, or a Reply.")
-        return Reply(text=answer)
+        return answer
 
-    async def _asked(self, request: Request) -> Any:
+    async def _asked(self, request: Request) -> Reply:
         if iscoroutinefunction(self._act):
-            return await self._act(request.observation)
-        answer = await _in_thread(lambda: self._act(request.observation))
-        return await answer if isawaitable(answer) else answer
+            answer = await self._act(request.observation)
+        else:
+            answer = await _in_thread(lambda: self._act(request.observation))
+            if not isinstance(answer, str | Reply) and isawaitable(answer):
+                answer = await answer
+        if isinstance(answer, str):
+            return Reply(text=str.__str__(answer))
+        if not isinstance(answer, Reply):
+            raise BadValue(f"{self._name}.act gave {type(answer).__name__}; a text was expected, or a Reply.")
+        return _exact(answer, self._name)
 
 
-def _is_stopping() -> bool:
-    """Whether it is us who cancel; their program may do so inside of itself."""
-    task = asyncio.current_task()
-    return task is None or task.cancelling() > 0
+async def _alone(theirs: Callable[[], Coroutine[Any, Any, Reply]]) -> tuple[Reply | None, BaseException | None]:
+    """What it returns, and what it raises, in a task of its own: it may cancel that, and nothing it raises gets out."""
+
+    async def kept() -> tuple[Reply | None, BaseException | None]:
+        try:
+            return await theirs(), None
+        except BaseException as error:
+            return None, error
+
+    task = asyncio.ensure_future(kept())
+    try:
+        await asyncio.wait({task})
+    finally:
+        task.cancel()
+    return (None, asyncio.CancelledError()) if task.cancelled() else task.result()
+
+
+def _exact(reply: Reply, name: str) -> Reply:
+    """The same of Python's own types: the methods of a subclass are a program's."""
+    found: dict[str, Any] = {}
+    exact: dict[type, Callable[[Any], Any]] = {str: str.__str__, int: int.__int__, bool: bool}
+    for part, kind in (("text", str), ("failure", str), ("tokens", int), ("prompt_tokens", int), ("cut", bool)):
+        given: Any = getattr(reply, part)
+        if not issubclass(type(given), kind) or (type(given) is bool and kind is not bool):
+            raise BadValue(f"{name} gave a Reply whose {part} is {type(given).__name__}; {kind.__name__} was expected.")
+        found[part] = exact[kind](given)
+    return Reply(**found)
 
 
 async def _in_thread(call: Callable[[], Any]) -> Any:
@@ -98,14 +121,15 @@ def make(argument: str, options: Options) -> PythonAgent:
     if not module or not attribute:
         raise BadValue(f"'python:{argument}' is no agent; write python:module:Class.")
     found = _import(module)
-    if not hasattr(found, attribute):
-        raise UnknownName(f"class of {module}", attribute, (name for name in vars(found) if not name.startswith("_")))
-    theirs = getattr(found, attribute)
     try:
+        if not hasattr(found, attribute):
+            public = (name for name in vars(found) if not name.startswith("_"))
+            raise UnknownName(f"class of {module}", attribute, public)
+        theirs = getattr(found, attribute)
         return PythonAgent(theirs() if isinstance(theirs, type) else theirs, argument, options.timeout)
-    except MasgymError:
+    except (MasgymError, KeyboardInterrupt):
         raise
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         raise BadValue(f"{argument}() raised {_told(error)}; it is made without arguments.") from error
 
 
@@ -114,7 +138,9 @@ def _import(module: str) -> Any:
     sys.path.insert(0, here)
     try:
         return importlib.import_module(module)
-    except (Exception, SystemExit) as error:  # a module is a program
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a module is a program
         raise BadValue(
             f"the module {module!r} cannot be imported: {_told(error)}. Looked for in {here} and sys.path."
         ) from error
@@ -122,9 +148,13 @@ def _import(module: str) -> Any:
         sys.path.remove(here)
 
 
-def _told(error: BaseException) -> str:
+def _told(error: BaseException | None) -> str:
     """What and where, in one line."""
-    frames = traceback.extract_tb(error.__traceback__)
+    frames = traceback.extract_tb(error.__traceback__) if error else []
     theirs = [frame for frame in frames if not frame.filename.startswith("<frozen")]
     place = f" ({Path(theirs[-1].filename).name}, line {theirs[-1].lineno})" if theirs else ""
-    return " ".join(f"{type(error).__name__}: {error}{place}".split())
+    try:
+        said = f": {text}" if (text := str.__str__(str(error))) else ""
+    except BaseException as worse:  # its own method
+        said = f", which cannot be told: its text raises {type(worse).__name__}"
+    return " ".join(f"{type(error).__name__}{said}{place}".split())

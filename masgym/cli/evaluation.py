@@ -148,6 +148,12 @@ def resumable(arguments: argparse.Namespace, progress: Progress) -> Generator[No
         yield
     except KeyboardInterrupt:
         raise KeyboardInterrupt(way_on(arguments)) from None
+    except asyncio.CancelledError as error:  # Ctrl-C is none: only who is played with has got at all tasks
+        raise MasgymError(f"an agent cancelled the evaluation. {way_on(arguments)}") from error
+    except RuntimeError as error:
+        if "Event loop stopped" not in str(error):
+            raise
+        raise MasgymError(f"an agent stopped the event loop. {way_on(arguments)}") from error
     except MasgymError as error:
         if not progress.begun:
             raise

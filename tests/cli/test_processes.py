@@ -8,6 +8,8 @@ import time
 
 import pytest
 
+from masgym.cli import main
+
 TEAM = """
 import os, time
 from pathlib import Path
@@ -161,3 +163,94 @@ def test_ctrl_c_while_modules_are_imported(start, tmp_path, package, words):
     )
     module = f"{stopped}import runpy\nsys.path.insert(0, '')\nrunpy.run_module('{package}', run_name='__main__')"
     assert ended(start(words, python=["-c", module])) == (130, "", f"\n{package}: stopped.\n")
+
+
+HOSTILE = """
+import asyncio
+from masgym.agents.base import Reply
+
+class Untold(Exception):
+    def __str__(self):
+        raise ValueError
+
+def hostile(kind):
+    def no(*given, **more):
+        raise RuntimeError
+    names = ("__eq__", "__len__", "__iter__", "__add__", "__radd__", "__lt__", "__contains__", "__getattribute__")
+    return type("Hostile", (kind,), {**dict.fromkeys((*names, "__str__", "__repr__"), no), "__hash__": None})
+
+def raising(error):
+    class Made:
+        def act(self, observation):
+            raise error
+    class MadeAsync:
+        async def act(self, observation):
+            raise error
+    class MadeWith:
+        def __init__(self):
+            raise error
+        act = None
+    return Made, MadeAsync, MadeWith
+
+Exit, ExitAsync, ExitInit = raising(GeneratorExit())
+Base, BaseAsync, BaseInit = raising(BaseException("no"))
+Text, TextAsync, TextInit = raising(Untold())
+Stop, StopAsync, _ = raising(KeyboardInterrupt())
+
+class Cancels:
+    async def act(self, observation):
+        asyncio.current_task().cancel()
+        await asyncio.sleep(0)
+
+class CancelsAll:
+    async def act(self, observation):
+        for task in asyncio.all_tasks():
+            task.cancel()
+        await asyncio.sleep(0)
+
+class StopsLoop:
+    async def act(self, observation):
+        asyncio.get_running_loop().stop()
+        return "U"
+
+class Part:
+    def act(self, observation):
+        return Reply(text="U", failure=3)
+
+class OwnText:
+    def act(self, observation):
+        return hostile(str)("U")
+
+class OwnReply:
+    async def act(self, observation):
+        return Reply(text=hostile(str)("U"), tokens=hostile(int)(3), failure=hostile(str)(""))
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        *((f"Exit{how}", "raised GeneratorExit") for how in ("", "Async", "Init")),
+        *((f"Base{how}", "raised BaseException: no") for how in ("", "Async", "Init")),
+        *((f"Text{how}", "raised Untold, which cannot be told") for how in ("", "Async", "Init")),
+        *((f"Stop{how}", "raised KeyboardInterrupt") for how in ("", "Async")),
+        ("Cancels", "Cancels raised CancelledError"),
+        ("CancelsAll", "an agent cancelled the evaluation"),
+        ("StopsLoop", "an agent stopped the event loop"),
+        ("Part", "gave a Reply whose failure is int; str was expected"),
+        ("OwnText", ""),
+        ("OwnReply", ""),
+    ],
+)
+def test_whatever_an_agent_of_theirs_does_is_one_line(tmp_path, monkeypatch, capsys, name, says):
+    (tmp_path / "hostile.py").write_text(HOSTILE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "hostile", raising=False)
+    status = main([*EVAL, "--agent", f"python:hostile:{name}", "--out", "run"])
+    out, err = capsys.readouterr()
+    if says:
+        assert (status, out, err.count("\n")) == (2, "", 1)
+        assert err.startswith("masgym: ")
+        assert says in err
+    else:
+        assert (status, err, json.loads(out)["episodes"]) == (0, "", 6)
