@@ -48,6 +48,7 @@ async def play_run(
     check_count("workers", workers, 1)
     check_size(len(plan.tasks), plan.run.samples)
     team, place = assign(plan.game, agents), None if folder is None else Path(folder)
+    home = place and place.absolute()  # agents may go elsewhere
     with nullcontext() if place is None else locked(place):
         found = [] if place is None else _begin(plan, place, resume)
         on_start(found, len(plan.tasks) * plan.run.samples)
@@ -56,8 +57,8 @@ async def play_run(
             row = row_of(record, events)
             where = "an episode that was played"
             check_played(record_of(row, where), row, plan.run.game, where)  # what is kept can be read again
-            if place is not None:
-                append_line(place / EPISODES, row)
+            if home is not None:
+                append_line(home / EPISODES, row)
             on_episode(record)
 
         there = {(record.index, record.sample) for record in found}
@@ -73,8 +74,8 @@ async def play_run(
             trace=trace and place is not None,
         )
         out = report_on(plan.run, (*found, *played))
-        if place is not None:
-            write_reports(out, place)
+        if home is not None:
+            write_reports(out, home)
         return out
 
 

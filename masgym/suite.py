@@ -86,7 +86,7 @@ async def run_suite(
     tasks.
     """
     check_count("workers", workers, 1)
-    place, cells = Path(folder), chosen(suite, only)
+    place, cells = Path(folder).absolute(), chosen(suite, only)  # agents may go elsewhere
     invited = {cell: agents if isinstance(agents, Mapping) else agents(cell) for cell in cells}
     teams = {cell: _team(suite.game(cell, style), invited[cell]) for cell in cells}
     _check_spoken([suite.game(cell, style) for cell in cells], [names, *invited.values()])

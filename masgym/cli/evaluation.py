@@ -13,7 +13,7 @@ from masgym.agents.base import Agent
 from masgym.agents.names import split_role
 from masgym.cli.arguments import add_agents, add_game, add_json, command, game_of, options_of, team_of
 from masgym.cli.progress import Progress
-from masgym.cli.screen import console, print_json
+from masgym.cli.screen import console, print_json, printing_only
 from masgym.errors import BadValue, MasgymError
 from masgym.evaluate import assign, check_count
 from masgym.folder import play_run
@@ -71,6 +71,12 @@ def run(arguments: argparse.Namespace) -> int:
         from masgym.cli.suite import run as run_suite
 
         return run_suite(arguments)
+    with printing_only(result=arguments.json):
+        out = _out_of(arguments)
+    return told(out, arguments)
+
+
+def _out_of(arguments: argparse.Namespace) -> RunReport:
     game_of(arguments)  # a wrong name is told before models are loaded
     team = team_of(arguments)
     game = game_of(arguments, team)
@@ -85,8 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     progress = Progress(team.values())
     with resumable(arguments, progress), progress:
-        out = asyncio.run(played(planned, team, arguments, progress))
-    return told(out, arguments)
+        return asyncio.run(played(planned, team, arguments, progress))
 
 
 LEAST: Mapping[str, int] = {"tasks": 1, "samples": 1, "seed": 0, "workers": 1}

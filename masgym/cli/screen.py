@@ -2,6 +2,8 @@
 
 import json
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from io import TextIOWrapper
 from typing import Any
 
@@ -19,6 +21,13 @@ def tolerant(stream: Any) -> None:
 
 def print_json(data: JSON) -> None:
     print(json.dumps(data, indent=1, ensure_ascii=True, allow_nan=False))
+
+
+@contextmanager
+def printing_only(result: bool) -> Generator[None]:
+    """With `result` what agents print meanwhile goes to standard error: standard output is the result's alone."""
+    with redirect_stdout(sys.stderr) if result else nullcontext():
+        yield
 
 
 def console(stderr: bool = False) -> Console:

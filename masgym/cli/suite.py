@@ -10,7 +10,7 @@ from masgym.agents.names import Options, by_role, make_agent
 from masgym.cli.arguments import learned, options_of
 from masgym.cli.evaluation import close, resumable, settings_of
 from masgym.cli.progress import Progress
-from masgym.cli.screen import print_json
+from masgym.cli.screen import print_json, printing_only
 from masgym.errors import BadValue, MasgymError
 from masgym.submission import markdown_of
 from masgym.suite import chosen, filled, run_suite, speaking
@@ -29,9 +29,10 @@ def run(arguments: argparse.Namespace) -> int:
         raise BadValue("a suite is kept in a folder; say which one with --out DIR.")
     cells, names = chosen(suite, arguments.only), by_role(arguments.agent)
     wanted = [name for cell in cells for name in _called(suite, cell, names).values()]
-    made = _made(dict.fromkeys(wanted), options_of(arguments))  # all of them, before the first cell is played
-    progress = Progress(made.values())
-    with resumable(arguments, progress), progress:
+    with printing_only(result=arguments.json):
+        made = _made(dict.fromkeys(wanted), options_of(arguments))  # all of them, before the first cell is played
+        progress = Progress(made.values())
+    with printing_only(result=arguments.json), resumable(arguments, progress), progress:
         submission = asyncio.run(_played(suite, names, made, arguments, progress))
     if arguments.json:
         print_json(submission)

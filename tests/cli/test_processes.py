@@ -254,3 +254,30 @@ def test_whatever_an_agent_of_theirs_does_is_one_line(tmp_path, monkeypatch, cap
         assert says in err
     else:
         assert (status, err, json.loads(out)["episodes"]) == (0, "", 6)
+
+
+LOUD = """
+import os, sys
+print("imported")
+
+class Loud:
+    def __init__(self):
+        print("made")
+    def act(self, observation):
+        print("asked")
+        os.chdir("/")
+        return "U"
+"""
+
+
+@pytest.mark.parametrize("words", [EVAL[1:-1], ["--suite", "v1", "--only", "sokoban-easy-solo", "--workers", "1"]])
+def test_what_an_agent_prints_is_not_in_the_result_and_where_it_goes_is_its_own_affair(start, tmp_path, words):
+    """It leaves the folder that `--out` is relative to."""
+    (tmp_path / "loud.py").write_text(LOUD)
+    status, out, err = ended(start("eval", *words, "--json", "--agent", "python:loud:Loud", "--out", "run"))
+    assert status == 0
+    assert json.loads(out)["format"] == 1
+    assert {"imported", "made", "asked"} == set(err.split())
+    kept = {path.name for path in (tmp_path / "run").iterdir()}
+    assert kept >= {"report.md", "report.csv", "submission.json" if "--suite" in words else "report.json"}
+    assert len(list((tmp_path / "run").rglob("episodes.jsonl"))) == 1
