@@ -5,10 +5,12 @@ import json
 import os
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from math import inf
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 from masgym.errors import BadFile, BadValue
+from masgym.paths import regular
 from masgym.tasks import object_of
 from masgym.types import JSON
 
@@ -23,7 +25,7 @@ def locked(folder: Path) -> Generator[None]:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        file = (folder / LOCK).open("a")
+        file = regular(folder / LOCK).open("a")
     except OSError as error:
         raise BadValue(f"the folder {folder} cannot be written ({error.strerror}); choose another one.") from error
     with file:
@@ -66,7 +68,9 @@ def append_line(path: Path, row: Mapping[str, JSON]) -> None:
 
 
 def drop_torn_line(path: Path) -> None:
-    """Cuts the file behind its last whole line."""
+    """Cuts the file, if there is one, behind its last whole line."""
+    if not path.exists():
+        return
     with path.open("r+b") as file:
         if size := os.fstat(file.fileno()).st_size:
             with mmap(file.fileno(), size, access=ACCESS_READ) as data:
@@ -77,9 +81,13 @@ def drop_torn_line(path: Path) -> None:
 def read_lines(path: Path) -> Iterator[tuple[str, dict[str, JSON]]]:
     """(where, object) for each whole line of a JSONL file; one that is torn at the end is passed over, and no file has
     none. Raises BadFile."""
-    if not path.is_file():
+    if not path.exists():
         return
-    with path.open("rb") as file:
+    try:
+        file = regular(path, inf).open("rb")
+    except OSError as error:
+        raise BadFile(f"{path} cannot be read: {error.strerror}.") from error
+    with file:
         for number, line in enumerate(file, 1):
             where = f"{path}, line {number}"
             if line.endswith(b"\n"):

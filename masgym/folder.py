@@ -18,6 +18,7 @@ from masgym.episodes import EpisodeRecord, EventTrace, row_of
 from masgym.errors import BadFile, BadValue
 from masgym.evaluate import assign, check_count, check_size, play_jobs
 from masgym.files import append_line, drop_torn_line, locked, read_lines, write_whole
+from masgym.paths import regular
 from masgym.records import check_played, record_of
 from masgym.runs import Plan, Run, RunReport, differing, report_json, report_on, run_from_json, run_json
 from masgym.tables import csv_text, markdown, title_of
@@ -83,7 +84,7 @@ def read_run(folder: Path | str) -> Run:
     """Raises BadFile for what is no run folder."""
     path = Path(folder) / RUN
     try:
-        text = path.read_text(encoding="utf-8")
+        text = regular(path).read_text(encoding="utf-8")
     except (OSError, UnicodeError) as error:
         raise BadFile(f"{folder} is no folder of a run: its {RUN} cannot be read: {error}.") from error
     return run_from_json(object_of(text, str(path)), str(path))
@@ -155,9 +156,9 @@ def _begin(plan: Plan, folder: Path, resume: bool) -> tuple[EpisodeRecord, ...]:
             f"{folder} holds another run: {', '.join(keys)} differ ({key}: {repr(getattr(old, key))[:300]} there, "
             f"{repr(getattr(plan.run, key))[:300]} here). Give the same arguments, or choose another folder."
         )
-    if (folder / EPISODES).exists():
-        drop_torn_line(folder / EPISODES)
-    return _of_plan(read_records(folder, plan.run), plan)
+    found = _of_plan(read_records(folder, plan.run), plan)  # before anything is changed
+    drop_torn_line(folder / EPISODES)
+    return found
 
 
 def _of_plan(records: tuple[EpisodeRecord, ...], plan: Plan) -> tuple[EpisodeRecord, ...]:

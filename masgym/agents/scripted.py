@@ -17,6 +17,7 @@ from masgym.agents.base import Reply, Request
 from masgym.agents.names import Options
 from masgym.errors import BadFile
 from masgym.game import role_of
+from masgym.paths import regular
 
 Scripts: TypeAlias = Mapping[tuple[str, str], tuple[str, ...]]  # (task id or "", agent, role or "*") -> replies
 
@@ -41,7 +42,7 @@ class ScriptedAgent:
 def make(argument: str, options: Options) -> ScriptedAgent:
     """See `masgym.agents.names`. Raises BadFile for a file of another form."""
     try:
-        text = Path(argument).read_text(encoding="utf-8")
+        text = regular(Path(argument)).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         raise BadFile(f"the script {argument!r} cannot be read: {error}.") from error
     scripts = read_scripts(text, argument)

@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from masgym.errors import BadFile
+from masgym.paths import regular
 from masgym.tasks import object_of
 from masgym.types import JSON, value
 
@@ -69,7 +70,7 @@ class Row:
 def read(path: Path) -> Iterator[Row]:
     """The rows of a file. Raises BadFile, which names file, line and field."""
     try:
-        with path.open("rb") as lines:
+        with regular(path, math.inf).open("rb") as lines:
             for number, line in enumerate(lines, 1):
                 if line.strip():
                     yield _row(line, number, f"{path}, line {number}")

@@ -20,8 +20,11 @@ def add(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from masgym.compare import compare, markdown, table
+    from masgym.folder import read_run
 
     folders = [folder.rstrip("/") for folder in arguments.runs]
+    for folder in folders:
+        read_run(folder)  # one that is none is told as such
     if len(set(folders)) < max(2, len(folders)):
         raise BadValue(f"{', '.join(folders)}: two different runs at least were expected.")
     found = compare({folder: folder for folder in folders})

@@ -7,7 +7,10 @@ from typing import Any
 from masgym.cli.arguments import add_json, command
 from masgym.cli.screen import one_line, print_json
 from masgym.errors import BadFile
+from masgym.paths import regular
 from masgym.tasks import object_of
+
+MOST = 2**28  # bytes of a submission
 
 
 def add(commands: Any) -> None:
@@ -36,6 +39,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return regular(path, MOST).read_text(encoding="utf-8")
     except (OSError, UnicodeError) as error:
         raise BadFile(f"{path} cannot be read: {error}.") from error

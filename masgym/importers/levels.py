@@ -8,6 +8,7 @@ from masgym.domains.sokoban.boxoban import blocks
 from masgym.errors import BadFile, BadValue
 from masgym.importers.rows import Row
 from masgym.importers.sources import Hub
+from masgym.paths import few_files, regular
 from masgym.types import JSON
 
 _WIDTH = 10
@@ -18,7 +19,7 @@ def rows(source: str, hub: Hub) -> Iterator[Row]:
     path = Path(source)
     if hub != Hub():
         raise BadValue("Boxoban's levels are files; a configuration or split of a hub cannot be chosen in them.")
-    files = sorted(path.rglob("*.txt")) if path.is_dir() else [path]
+    files = _levels(path) if path.is_dir() else [path]
     if not files:
         raise BadFile(f"{source} holds no .txt file of levels.")
     for file in files:
@@ -29,9 +30,16 @@ def read(row: Row) -> dict[str, JSON]:
     return {"board": list(row.fields["board"])}
 
 
+def _levels(folder: Path) -> list[Path]:
+    try:
+        return sorted(few_files(folder).rglob("*.txt"))
+    except OSError as error:
+        raise BadFile(f"the folder {str(folder)!r} cannot be read: {error.strerror}.") from error
+
+
 def _rows(file: Path) -> Iterator[Row]:
     try:
-        text = file.read_text(encoding="utf-8-sig")
+        text = regular(file).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise BadFile(f"the level file {str(file)!r} cannot be read: {error}.") from error
     for line, board in blocks(text):

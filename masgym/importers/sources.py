@@ -11,11 +11,13 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping
+from math import inf
 from pathlib import Path
 from typing import Any
 
 from masgym.errors import BadFile, BadValue
 from masgym.importers.rows import Row
+from masgym.paths import few_files, regular
 from masgym.types import value
 
 _HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
@@ -67,7 +69,7 @@ def _parquet(path: Path) -> Iterator[Row]:
         raise BadFile(f"{path}: parquet files are read by pyarrow; `pip install pyarrow` ({error}).") from error
     number = 0
     try:
-        with parquet.ParquetFile(path) as file:
+        with parquet.ParquetFile(regular(path, inf)) as file:
             for batch in file.iter_batches(batch_size=64):
                 for found in batch.to_pylist():
                     yield _row(f"{path}, row {(number := number + 1)}", found)
@@ -84,6 +86,8 @@ def _hub(source: str, hub: Hub) -> Iterator[Row]:
             f"{source!r} is no file here; hub ids and folders are read by datasets: `pip install datasets` ({error})."
         ) from error
     try:
+        if Path(source).is_dir():
+            few_files(Path(source))
         split = hub.split or _only(source, datasets.get_dataset_split_names(source, hub.config))
         found = datasets.load_dataset(source, hub.config, split=split, streaming=True)
         for number, fields in enumerate(found, start=1):
@@ -106,7 +110,7 @@ def _only(source: str, splits: list[str]) -> str:
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     read: Callable[..., Any] = gzip.open if path.suffix == ".gz" else open
     try:
-        with read(path, "rt", encoding="utf-8-sig") as file:
+        with read(regular(path, inf), "rt", encoding="utf-8-sig") as file:
             yield from enumerate(file, start=1)
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise BadFile(f"{path} cannot be read as UTF-8 text: {error}.") from error

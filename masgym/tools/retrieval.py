@@ -22,6 +22,7 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 import numpy as np
 
 from masgym.errors import BadFile, UnknownName
+from masgym.paths import regular
 from masgym.tasks import object_of
 from masgym.tools.http_retriever import HttpRetriever
 from masgym.types import JSON, ToolResult
@@ -115,7 +116,7 @@ def sha256_of(path: str) -> str:
 def jsonl(path: str) -> list[tuple[int, dict[str, Any]]]:
     """(line number, object) of each line that is not blank. Raises BadFile."""
     try:
-        lines = Path(path).read_text(encoding="utf-8-sig").split("\n")
+        lines = regular(Path(path)).read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise BadFile(f"{path} cannot be read as UTF-8 text: {error}.") from error
     return [(n, object_of(line, f"{path}, line {n}")) for n, line in enumerate(lines, start=1) if line.strip()]

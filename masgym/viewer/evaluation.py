@@ -8,6 +8,7 @@ from typing import Any
 from masgym.errors import BadFile
 from masgym.files import read_lines
 from masgym.game import role_of
+from masgym.paths import regular
 from masgym.records import record_of
 from masgym.tasks import object_of
 from masgym.types import JSON
@@ -58,7 +59,7 @@ def _event(event: Mapping[str, Any], texts: Texts) -> dict[str, JSON]:
 def about(folder: Path) -> dict[str, JSON]:
     """What run.json says of the run; {} where there is none, or none that can be read: the page is of the episodes."""
     try:
-        run = object_of((folder / RUN).read_text(encoding="utf-8"), RUN)
+        run = object_of(regular(folder / RUN).read_text(encoding="utf-8"), RUN)
     except (OSError, ValueError):
         return {}
     return {name: run[name] for name in ABOUT if run.get(name)}
