@@ -33,7 +33,7 @@ def compose_run(overrides: Sequence[str]) -> dict[str, Any]:
     with initialize_config_dir(str(configs_dir()), version_base=None):
         try:
             return plain(compose("config", list(overrides)))
-        except (HydraException, OmegaConfBaseException) as error:
+        except (HydraException, OmegaConfBaseException, ValueError) as error:  # `algo=null` is the last
             raise explain(error, overrides) from error
 
 
@@ -50,7 +50,10 @@ def explain(error: Exception, overrides: Sequence[str]) -> MasgymError:
     for name, _, chosen in (override.partition("=") for override in chosen_groups):
         if chosen not in groups[name]:
             return UnknownName(name, chosen, groups[name])
-    base = plain(compose("config", chosen_groups))  # a key is there, or not, with the options that were chosen
+    try:
+        base = plain(compose("config", chosen_groups))  # a key is there, or not, with the options that were chosen
+    except (HydraException, OmegaConfBaseException, ValueError):  # an option that is none: null, a suite's name
+        return MasgymError(" ".join(str(error).split()))
     keys = list(dict.fromkeys([*groups, *_keys(base)]))
     for override in overrides:
         name, _, chosen = override.partition("=")

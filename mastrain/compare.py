@@ -65,10 +65,18 @@ def _run_all(suite: Suite, wanted: Sequence[Cell], out: Path, run: Run) -> int:
         if outcome == "failed":
             failed.append(cell)
         else:
-            write_report(suite, wanted, out)
+            _report_so_far(suite, wanted, out)
     for cell in failed:
         print(f"failed: {cell.label} ({out / CELLS / cell.hash})", file=sys.stderr)
     return 1 if failed else 0
+
+
+def _report_so_far(suite: Suite, wanted: Sequence[Cell], out: Path) -> None:
+    """A cell whose files are damaged is told; it does not keep the others from being run."""
+    try:
+        write_report(suite, wanted, out)
+    except MasgymError as error:
+        print(f"mastrain.compare: {error}", file=sys.stderr)
 
 
 def _try(cell: Cell, wanted: Sequence[Cell], out: Path, run: Run) -> Literal["done", "failed", "interrupted"]:
@@ -121,6 +129,8 @@ def cli() -> None:
     except MasgymError as error:
         print(f"mastrain.compare: {error}", file=sys.stderr)
         sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)
     sys.exit(code)
 
 

@@ -43,7 +43,7 @@ class RunLog:
         self._lock.enter_context(locked(folder))
         kept = {name: _rows_up_to(folder / name, after_step) for name in (METRICS, TIMINGS, ROLLOUTS)}
         _check_complete(folder / METRICS, [step for step, _ in kept[METRICS]], after_step)
-        self.spent: int = json.loads(kept[METRICS][-1][1]).get(SPENT, 0) if kept[METRICS] else 0  # up to `after_step`
+        self.spent = _spent(folder / METRICS, kept[METRICS][-1][1]) if kept[METRICS] else 0  # up to `after_step`
         for name, rows in kept.items():
             if (folder / name).exists():
                 write_whole(folder / name, "".join(f"{line}\n" for _, line in rows))
@@ -126,6 +126,14 @@ def _row(path: Path, number: int, line: bytes) -> tuple[int, str]:
 
 
 _MEND = "put a copy of the file back, or start the run anew."
+
+
+def _spent(path: Path, line: str) -> int:
+    """Tokens sampled up to that line. Raises BadFile."""
+    spent = json.loads(line).get(SPENT, 0)
+    if not isinstance(spent, int | float) or isinstance(spent, bool):
+        raise BadFile(f"{path}, field {SPENT!r}: {spent!r}; a number was expected; {_MEND}")
+    return int(spent)
 
 
 def _check_complete(path: Path, steps: list[int], last: int) -> None:

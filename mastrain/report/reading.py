@@ -17,6 +17,7 @@ from mastrain.report.groups import SampledGroup, read_groups
 from mastrain.report.history import History, history_of
 from mastrain.run_files import AFTER, BEFORE, METRICS, read_config
 
+_MOST = 10**300  # of whole numbers: what a float can hold
 UNTRAINED = ("best_of_k", "warm")  # algorithms that make no step
 
 
@@ -89,6 +90,8 @@ def _read_metrics(path: Path) -> tuple[History, Mapping[str, int]]:
         for name, number in row.items():
             if not isinstance(number, int | float) or isinstance(number, bool):
                 raise BadFile(f"{where}, field {name!r}: {str(number)[:80]!r}; a number was expected.")
+            if isinstance(number, int) and abs(number) > _MOST:
+                raise BadFile(f"{where}, field {name!r}: a whole number of {len(str(number))} digits.")
             if not math.isfinite(number):
                 not_finite.setdefault(name, step)
         rows[step] = {name: number for name, number in row.items() if math.isfinite(number)}

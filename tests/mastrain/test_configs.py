@@ -63,6 +63,8 @@ def test_a_word_that_is_no_override_is_told():
         ("trin.steps=3", UnknownName, "Did you mean 'train.steps'"),
         ("+train.stepz=3", UnknownName, "Did you mean 'steps'"),
         ("+env.params.walz=0.3", UnknownName, "Did you mean 'walls'"),
+        ("algo=null", MasgymError, "null"),
+        ("suite=quick", MasgymError, "suite"),
         ("level=easy", UnknownName, "Did you mean 'env.level'"),
         ("algo.branches=1", BadValue, "needs at least 2"),
         ("algo.clip=wide", BadValue, "a number was expected"),

@@ -166,3 +166,11 @@ def test_a_second_process_is_told(tmp_path):
     other.kill()  # however it ends, the folder is free again
     other.wait(300)
     RunLog(tmp_path, 0).close()
+
+
+@pytest.mark.parametrize("spent", ["123", None, True])
+def test_what_was_spent_is_a_number(tmp_path, spent):
+    write(tmp_path, [1])
+    (tmp_path / METRICS).write_text(json.dumps({"step": 1, runlog.SPENT: spent}) + "\n")
+    with pytest.raises(BadFile, match="a number was expected"):
+        RunLog(tmp_path, 1)
