@@ -228,6 +228,16 @@ def test_a_damaged_report_is_told_with_its_cell(tmp_path):
         main(["suite=small", f"out={tmp_path}", "report_only=true"], fake)
 
 
+def test_a_damaged_cell_does_not_keep_the_others_from_being_run(tmp_path, capsys):
+    damaged, *others = cells(read_suite("small"))
+    (tmp_path / "cells" / damaged.hash).mkdir(parents=True)
+    (tmp_path / "cells" / damaged.hash / "after.json").write_text("{")
+    with pytest.raises(BadFile, match=f"{damaged.hash} holds no reports"):
+        main(["suite=small", f"out={tmp_path}"], fake)
+    assert all((tmp_path / "cells" / cell.hash / "after.json").exists() for cell in others)
+    assert "holds no reports" in capsys.readouterr().err
+
+
 def test_a_cell_begins_where_others_ended(suites, tmp_path):
     made = {cell.method: cell for cell in cells(suites("chain", CHAIN))}
     assert list(made) == ["tool alone", "actor alone", "together", "swapped"]
