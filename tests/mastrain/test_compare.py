@@ -228,6 +228,7 @@ def test_a_damaged_report_is_told_with_its_cell(tmp_path):
         main(["suite=small", f"out={tmp_path}", "report_only=true"], fake)
 
 
+@pytest.mark.usefixtures("_small")
 def test_a_damaged_cell_does_not_keep_the_others_from_being_run(tmp_path, capsys):
     damaged, *others = cells(read_suite("small"))
     (tmp_path / "cells" / damaged.hash).mkdir(parents=True)
