@@ -178,7 +178,7 @@ def evil_tree():
 def test_everything_in_a_run_is_text_and_its_unseen_characters_are_named(tmp_path, visit):
     """Agents, levels, outcomes, terms, tools, settings, the folder; in the table, the filters, and what is unfolded."""
     folder = evaluated(
-        tmp_path / "\u202e<b>run", [episode(0, task=EVIL, level=EVIL, ended=EVIL, events=[evil_event()])]
+        tmp_path / "\u202e<b>run", [episode(0, success=False, task=EVIL, level=EVIL, ended=EVIL, events=[evil_event()])]
     )
     facts = ("environment", "split", "task_hash", "sandbox", "masgym")
     (folder / "run.json").write_text(
