@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # before torch: threads that wait leave a busy machine alone
 try:
     import hydra
 except ModuleNotFoundError:  # the environments alone were installed
