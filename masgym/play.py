@@ -112,9 +112,7 @@ async def _asked(player: Agent, request: Request) -> Answer:
         raise BadValue(
             f"{who} gave a Reply with {reply.tokens} and {reply.prompt_tokens} tokens; counts are 0 or more."
         )
-    if (
-        reply.failure in ("done", "T") or not reply.failure.isprintable()
-    ):  # names of how a game ends; control characters
+    if reply.failure in ("done", "T") or not reply.failure.isprintable():  # as games end; control characters
         raise BadValue(f"{who} gave a Reply whose failure is {reply.failure!r}; a name of its own was expected.")
     return Answer(request=request, reply=replace(reply, text=clean(reply.text)), latency=latency)
 

@@ -1,9 +1,7 @@
 """python -m mastrain.report: the page of whatever a run left behind, in a browser too; damaged files are told."""
 
 import json
-import os
 import re
-import shutil
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -216,19 +214,6 @@ def test_long_runs_are_thinned():
     assert len(found) == 200
     assert found[0] == (5, 3.0)
     assert thin(points[:100]) == points[:100]
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed (the extra dev has it)")
-    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if found is None:
-        pytest.skip("no Chromium here (Debian: apt-get install chromium)")
-    with api.sync_playwright() as play:
-        sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []  # Chromium refuses to isolate itself as root
-        browser = play.chromium.launch(executable_path=found, args=sandbox)
-        yield browser
-        browser.close()
 
 
 def test_in_a_browser(tmp_path, chromium):
