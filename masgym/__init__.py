@@ -4,6 +4,7 @@
 `masgym/NAME_v0` with pettingzoo and `masgym/Name-v0` with gymnasium. Domains are imported when first used.
 """
 
+from masgym import interrupts as interrupts  # before what takes a while
 from masgym.errors import BadFile, BadSnapshot, BadValue, MasgymError, UnknownName, UnsolvableTask
 from masgym.game import Domain, Game, Workflow
 from masgym.registry import (

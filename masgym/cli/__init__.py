@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from masgym.errors import MasgymError
+from masgym.interrupts import STOPPED, hear
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -21,7 +22,7 @@ def main(words: Sequence[str] | None = None) -> int:
         return 141
     except KeyboardInterrupt as stopped:
         print(f"\nmasgym: stopped. {stopped}".rstrip(), file=sys.stderr)
-        return 130
+        return STOPPED
     except (MasgymError, OSError) as error:
         from masgym.cli.screen import one_line
 
@@ -33,6 +34,7 @@ def _run(words: Sequence[str]) -> int:
     from masgym.cli.commands import parser
     from masgym.cli.screen import tolerant
 
+    hear()
     tolerant(sys.stdout)
     arguments = parser().parse_args(words)
     arguments.words = list(words)

@@ -165,6 +165,30 @@ def test_ctrl_c_while_modules_are_imported(start, tmp_path, package, words):
     assert ended(start(words, python=["-c", module])) == (130, "", f"\n{package}: stopped.\n")
 
 
+STOPS = "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nfor _ in range(10**9): pass\n"
+SCRIPT = "import sys\nfrom masgym.cli import main\nsys.exit(main())\n"  # as it is installed
+
+
+@pytest.mark.parametrize("python", [["-m", "masgym"], ["-mmasgym"], ["-E", "-s", "-m", "masgym"], ["masgym"]])
+@pytest.mark.parametrize("module", ["gymnasium", "numpy", "rich"])
+def test_ctrl_c_while_the_package_itself_is_imported(start, tmp_path, python, module):
+    """A module that presses it stands where masgym finds another one."""
+    (tmp_path / module).mkdir()
+    (tmp_path / module / "__init__.py").write_text(STOPS)
+    (tmp_path / "masgym").write_text(SCRIPT)
+    assert ended(start("list", python=python)) == (130, "", "\nmasgym: stopped.\n")
+
+
+@pytest.mark.parametrize("name", ["own.py", "masgym"])
+def test_ctrl_c_belongs_to_who_imports_the_package_and_to_who_ignores_it(start, tmp_path, name):
+    kept = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n" if name == "masgym" else ""
+    told = (
+        "import masgym, signal\nprint(signal.getsignal(signal.SIGINT) in (signal.SIG_IGN, signal.default_int_handler))"
+    )
+    (tmp_path / name).write_text(kept + told)
+    assert ended(start("masgym", python=[name])) == (0, "True\n", "")
+
+
 HOSTILE = """
 import asyncio
 from masgym.agents.base import Reply
