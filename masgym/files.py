@@ -3,11 +3,13 @@
 import fcntl
 import json
 import os
+import re
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from math import inf
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
+from typing import IO
 
 from masgym.errors import BadFile, BadValue
 from masgym.paths import regular
@@ -52,6 +54,51 @@ def write_whole(path: Path, text: str) -> None:
         with suppress(OSError):
             making.unlink()
         raise BadFile(f"{path} cannot be written: {error.strerror}.") from error
+
+
+@contextmanager
+def whole_file(path: Path) -> Generator[IO[str]]:
+    """A text file that takes the name `path`, and the place of a file there, when the block has ended well.
+
+    Several processes may write one; the last to end has it. What those that were killed left is removed by the next.
+    Raises BadFile where it cannot be written.
+    """
+    try:
+        place = Path(os.path.realpath(path))  # what a link leads to is replaced, not the link
+        if place.exists() and not place.is_file():
+            raise BadFile(f"{path} cannot be written: it is there, and no regular file; name another file.")
+        making = place.with_name(f".{place.name}.{os.getpid()}")
+        _remove_abandoned(place)
+        try:
+            with _own(making) as file:
+                yield file
+                file.flush()
+                os.replace(making, place)
+        finally:
+            with suppress(OSError):
+                making.unlink(missing_ok=True)
+    except OSError as error:
+        raise BadFile(f"{path} cannot be written ({error.strerror or error}); name another file.") from error
+
+
+def _own(path: Path) -> IO[str]:
+    """A new file, locked as long as it is open, so that others see that somebody writes it."""
+    while True:
+        file = path.open("w", encoding="utf-8", newline="\n")
+        with suppress(OSError):  # where nothing can be locked, nobody takes it for abandoned either
+            fcntl.lockf(file, fcntl.LOCK_EX)
+        if path.exists():
+            return file
+        file.close()  # it was taken for abandoned before it was locked
+
+
+def _remove_abandoned(path: Path) -> None:
+    """Unfinished files of `path` that no process has locked any more."""
+    for name in os.listdir(path.parent):
+        if re.fullmatch(re.escape(f".{path.name}.") + r"\d+", name):
+            with suppress(OSError), (path.parent / name).open("r+b") as file:
+                fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                (path.parent / name).unlink()
 
 
 def append_line(path: Path, row: Mapping[str, JSON]) -> None:

@@ -4,14 +4,13 @@ import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
-from typing import IO
 
 from masgym.errors import BadFile, BadValue, UnknownName
+from masgym.files import whole_file
 from masgym.importers.rows import Row, Unfit
 from masgym.importers.sets import SETS, ImportSet
 from masgym.importers.sources import Hub
@@ -48,7 +47,7 @@ def import_set(
     _check(Path(out), split, limit)
     wanted, splits, left_out = SETS[name], Counter[Split](), Counter[str]()
     own = split or wanted.split
-    with _new(Path(out)) as file:
+    with whole_file(Path(out)) as file:
         for line in islice(_lines(wanted, wanted.rows(source, hub), left_out), limit):
             file.write(json.dumps({**({"split": own} if own else {}), **line}) + "\n")
             splits[own or split_of(line["content_hash"])] += 1
@@ -83,21 +82,6 @@ def _read(wanted: ImportSet, rows: Iterator[Row]) -> Iterator[dict[str, JSON] | 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         while rows_read := list(islice(rows, _AHEAD)):
             yield from pool.map(one, rows_read)
-
-
-@contextmanager
-def _new(path: Path) -> Generator[IO[str]]:
-    """A text file that appears under its name only when it is whole."""
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with unfinished.open("w", encoding="utf-8") as file:
-            yield file
-        unfinished.replace(path)
-    except OSError as error:
-        raise BadFile(f"the file {str(path)!r} cannot be written: {error}.") from error
-    finally:
-        with suppress(OSError):
-            unfinished.unlink(missing_ok=True)
 
 
 def _check(path: Path, split: str | None, limit: int | None) -> None:

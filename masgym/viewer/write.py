@@ -9,7 +9,6 @@ import base64
 import hashlib
 import html
 import json
-import os
 from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import IO
 
 from masgym.episodes import plain
 from masgym.errors import BadFile
+from masgym.files import whole_file
 from masgym.types import JSON
 from masgym.viewer import evaluation, training
 from masgym.viewer.episodes import Episode, Texts
@@ -38,15 +38,8 @@ def write_page(run_folder: str | Path, out: str | Path) -> Path:
             f"{folder} holds no episodes to look at; a folder with {evaluation.EPISODES} (masgym eval --out) or "
             f"{training.ROLLOUTS} (mastrain, log_rollouts_every) was expected."
         )
-    making = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with making.open("w", encoding="ascii", newline="\n") as page:
-            _write(page, folder, first, episodes, texts)
-        os.replace(making, path)
-    except OSError as error:
-        raise BadFile(f"{path} cannot be written ({error.strerror}); name another file.") from error
-    finally:
-        making.unlink(missing_ok=True)
+    with whole_file(path) as page:
+        _write(page, folder, first, episodes, texts)
     return path
 
 
