@@ -34,7 +34,15 @@ def assign(game: Game, agents: Mapping[str, Agent]) -> dict[str, Agent]:
             f"nobody is given who plays {', '.join(missing)}; agents are given for {', '.join(agents) or 'nobody'}. "
             'Name one for each role or id, or "*" for all others.'
         )
-    return {a: agent for a, agent in found.items() if agent is not None}
+    team = {a: agent for a, agent in found.items() if agent is not None}
+    for a, agent in team.items():
+        roles: Any = getattr(agent, "roles", None)
+        if isinstance(roles, frozenset) and role_of(a) not in roles:
+            raise BadValue(
+                f"{a} is to be played by an agent that was made for the roles {', '.join(sorted(roles))} alone; give "
+                f"{role_of(a)} an agent of its own, or choose a workflow that has those roles."
+            )
+    return team
 
 
 async def evaluate(

@@ -34,7 +34,8 @@ _ONE = "model"  # the policy's name where there is one model for everybody
 
 
 class HfAgent:
-    """Answers every role that a policy is there for. `style`: of the prompts that the models were trained on."""
+    """Answers every role that a policy is there for. `style`: of the prompts that the models were trained on;
+    `roles`: those that it can play (None: all)."""
 
     def __init__(
         self,
@@ -45,6 +46,7 @@ class HfAgent:
     ) -> None:
         """models: policy -> (model, tokenizer); policies: role, or "*", -> policy."""
         self.style = style
+        self.roles = None if "*" in policies else frozenset(policies)
         self._models, self._policies, self._sampling = models, policies, sampling
         self._engine = TransformersEngine(
             {p: m for p, (m, _) in models.items()}, {p: t for p, (_, t) in models.items()}

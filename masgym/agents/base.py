@@ -29,6 +29,7 @@ class Reply:
 
 
 class Agent(Protocol):
-    """Anything that answers."""
+    """Anything that answers. It may also have `style`, of the prompts that it learned, and `roles`, a frozenset of
+    those that it can play (default: all)."""
 
     async def act(self, request: Request) -> Reply: ...

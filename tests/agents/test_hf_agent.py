@@ -9,7 +9,7 @@ import masgym
 from masgym.agents.base import Reply
 from masgym.agents.names import Options, make_agent
 from masgym.cli import main
-from masgym.errors import BadFile, UnknownName
+from masgym.errors import BadFile, BadValue
 from masgym.evaluate import evaluate
 from mastrain import checkpoint
 from mastrain.hf_agent import _room
@@ -108,9 +108,24 @@ def test_errors(run_folder, tmp_path):
     (tmp_path / "checkpoints").mkdir()
     with pytest.raises(BadFile, match="no checkpoint"):
         make_agent(f"hf:{tmp_path}")
-    game = masgym.game("sokoban", "verify", style="compact")
-    with pytest.raises(UnknownName, match="role of this checkpoint 'solver'"):
-        asyncio.run(evaluate(game, {"*": make_agent(f"hf:{run_folder}")}, tasks=1))
+
+
+def test_a_role_that_the_checkpoint_lacks_is_told_before_anything_begins(run_folder, tmp_path, capsys):
+    agent = make_agent(f"hf:{run_folder}")
+    assert agent.roles == {"tool", "actor"}
+    game, says = masgym.game("sokoban", "verify", style="compact"), "made for the roles actor, tool alone"
+    with pytest.raises(BadValue, match=f"solver_0 .* {says}; give solver an agent of its own"):
+        asyncio.run(evaluate(game, {"*": agent}, tasks=1))
+    words = ["--agent", f"hf:{run_folder}", "--out", str(tmp_path / "out")]
+    for kind in (["sokoban", "--workflow", "verify"], ["--suite", "v1", "--only", "sokoban-easy-ensemble3"]):
+        assert main(["eval", *kind, *words]) == 2
+        assert says in capsys.readouterr().err
+    assert main(["play", "sokoban", "--workflow", "verify", "--role", "solver", *words[:2]]) == 2
+    assert says in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+    assert asyncio.run(evaluate(GAME, {"tool": agent, "actor": Says()}, tasks=1))
+    whole = {"solver": Says(), "verifier": Says()}
+    assert asyncio.run(evaluate(game, whole, tasks=1))
 
 
 def test_what_the_engine_raises_is_raised_in_every_episode_that_waits(run_folder):
