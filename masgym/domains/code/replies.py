@@ -31,7 +31,8 @@ CODER_FORM = f"Reply with one block: a line {FENCE}python, the whole program, a 
 TESTER = (
     "Reply with one to {most} tests, one a line, each a call and the value that is right, in literals: f(1, 'a') == 2 "
     "(of a script: run('input') == 'output'). You may think first and put the tests into one fenced block; without a "
-    f"block there must be nothing but tests. {BLOCKS} A test that repeats an example of the task tells nothing apart."
+    f"block there must be nothing but tests. {BLOCKS} A test that repeats an example of the task tells nothing apart; "
+    "if a right program takes long on one of the tests, all of them are worth nothing."
 )
 
 _UNREADABLE = (SyntaxError, ValueError, MemoryError, RecursionError)  # what ast.parse raises
