@@ -2,19 +2,18 @@
 
 import ast
 import ctypes
-import os
 import platform
-import socket
 import time
 from pathlib import Path
 
 import pytest
 
-from masgym.tools.sandbox import Answer, Limits, Ran, run_calls, run_program, same
+from masgym.tools.sandbox import Limits, Ran, run_program
 
 HERE = Path(__file__)
 LIBC = "import ctypes, os\nlibc = ctypes.CDLL(None, use_errno=True)\n"
 CALL = LIBC + "found = {call}\nif found == -1: raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))\n"
+
 
 REFUSED = {  # attack -> (program, the error that must end it)
     "reads a file of the host": ("open('/etc/passwd')", "FileNotFoundError"),
@@ -217,94 +216,6 @@ def test_the_attacks_are_real() -> None:
         assert run_program(REFUSED[attack][0], backend="unsafe").outcome == "ok", attack
 
 
-def test_the_root_holds_nothing_but_the_interpreter() -> None:
-    ran = run_program("import os; print(sorted(os.listdir('/')), os.listdir('/tmp'), sorted(os.listdir('/dev')))")
-    found, tmp, devices = map(ast.literal_eval, ran.stdout.replace("] [", "]\n[").splitlines())
-    allowed = {"dev", "lib", "lib64", "tmp", "usr", Path(os.path.realpath("/proc/self/exe")).parts[1]}
-    assert set(found) <= allowed
-    assert (tmp, devices) == ([], ["null", "urandom"])
-
-
-def test_namespaces_and_user_are_its_own() -> None:
-    ran = run_program("import os; print(os.getpid(), os.getppid(), os.getuid() != 0, os.uname().nodename)")
-    assert ran.stdout == "2 1 True sandbox\n"
-    ran = run_program("import socket; print([name for _, name in socket.if_nameindex()])")
-    assert ran.outcome == "exception" or ran.stdout == "['lo']\n"
-
-
-def test_what_it_writes_is_on_no_disk_of_the_host_and_gone_in_the_next_run() -> None:
-    name = f"masgym-{os.getpid()}-{time.time_ns()}"
-    leave = f"import os\nopen('/tmp/{name}', 'w').write('x')\nos.symlink('/', '/tmp/{name}-link')\n"
-    assert name in run_program(leave + "print(os.listdir('/tmp'))").stdout
-    assert not Path("/tmp", name).exists()
-    assert run_program("import os; print(os.listdir('/tmp'))").stdout == "[]\n"
-
-
-def test_the_environment_of_the_host_is_not_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("API_KEY", "secret-of-the-host")
-    ran = run_program("import os; print(dict(os.environ), os.uname().nodename, os.getcwd())")
-    assert "secret-of-the-host" not in ran.stdout
-    assert ran.stdout.endswith(" sandbox /tmp\n")
-
-
-def test_descriptors_of_the_host_are_not_inherited(tmp_path: Path) -> None:
-    secret = tmp_path / "secret"
-    secret.write_text("secret of the host")
-    fd = os.open(secret, os.O_RDONLY)
-    os.set_inheritable(fd, True)
-    try:
-        program = "import os\nfor fd in range(256):\n try: print(fd, os.fstat(fd).st_mode)\n except OSError: pass"
-        seen = [int(line.split()[0]) for line in run_program(program).stdout.splitlines()]
-    finally:
-        os.close(fd)
-    assert seen[:3] == [0, 1, 2]
-    assert len(seen) == 4  # and the report's
-
-
-def test_a_server_on_the_host_hears_nothing() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        server.settimeout(0.3)
-        port = server.getsockname()[1]
-        program = f"import socket\nsocket.create_connection(('127.0.0.1', {port}), 1).send(b'x')"
-        assert run_program(program).outcome == "exception"
-        with pytest.raises(TimeoutError):
-            server.accept()
-        assert run_program(program, backend="unsafe").outcome == "ok"  # the attack is real
-        server.accept()[0].close()
-
-
-def test_signals_reach_nobody_outside() -> None:
-    program = (
-        "import os\nfor pid in {pids}:\n for number in (9, 15):\n  try: os.kill(pid, number)\n"
-        "  except OSError as error: print(type(error).__name__)\nprint('done')"
-    )
-    ran = run_program(program.replace("{pids}", str([os.getpid(), os.getppid(), 1])))
-    assert ran.stdout.splitlines()[-1] == "done"
-    assert ran.stdout.count("ProcessLookupError") >= 2
-    assert run_program("import os\nos.kill(-1, 9)\nprint('alone')").outcome in ("ok", "exception")
-    assert run_program("import os\nos.kill(os.getppid(), 9)\nprint('alive')").outcome in ("ok", "killed")
-
-
-def test_the_first_process_of_the_sandbox_cannot_be_stopped() -> None:
-    """It is bwrap, and ends the others."""
-    program = "import os, signal\nfor s in (signal.SIGSTOP, signal.SIGTSTP, signal.SIGKILL): os.kill(1, s)\nprint('on')"
-    ran = run_program(program)
-    assert (ran.outcome, ran.stdout) == ("ok", "on\n")
-
-
-def test_a_program_that_replaces_itself_keeps_its_limits_and_its_filter() -> None:
-    then = (
-        "import os, resource, socket\nprint(os.getuid(), resource.getrlimit(resource.RLIMIT_AS), len(os.environ))\n"
-        "try: socket.socket()\nexcept PermissionError: print('refused')"
-    )
-    program = (
-        f"import os, sys\nwords = [sys.executable, '-S', '-c', {then!r}] + ['x' * 100_000] * 15\n"
-        "os.execve(sys.executable, words, {'A': 'x' * 100_000})"
-    )
-    ran = run_program(program, limits=Limits(memory=300 * 2**20))
-    assert ran.stdout == f"{os.getuid() or 65534} ({300 * 2**20}, {300 * 2**20}) 1\nrefused\n", ran
-
-
 FORKS = """
 import os, time
 made = 0
@@ -373,120 +284,6 @@ def _alive(name: str) -> list[str]:
         except OSError:  # it has ended meanwhile
             continue
     return found
-
-
-def test_threads_and_exit_handlers_do_not_delay_answers() -> None:
-    program = (
-        "import atexit, threading, time\natexit.register(time.sleep, 60)\n"
-        "threading.Thread(target=time.sleep, args=(60,)).start()\ndef f(x): return x"
-    )
-    start = time.monotonic()
-    assert run_calls(program, "f", [[1]])[0].value == 1
-    assert time.monotonic() - start < 25
-
-
-def test_output_that_is_no_text_is_replaced() -> None:
-    ran = run_program("import os; os.write(1, b'a\\xff\\xfeb\\xed\\xa0\\x80\\x00')")
-    assert ran == Ran(outcome="ok", stdout="a��b���\x00", error="")
-    assert run_program("print('\\ud800')").error.startswith("UnicodeEncodeError")
-
-
-TO_REPORT = """
-import os
-def to_report(text):
-    for fd in range(3, 256):
-        try: os.write(fd, text)
-        except OSError: pass
-"""
-FORGED = {  # what a program writes to the report itself -> what it gets for it
-    "an answer": (b'["ok", 41]\n', Answer(outcome="ok", value=41, error="")),
-    "a verdict": (b'{"passed": true}\n', "its answer was no JSON value"),
-    "no JSON": (b"passed\n", "its answer was no JSON value"),
-    "half a line": (b'["ok", 41]', "it ended before it answered"),
-    "no UTF-8": (b'\xff\xfe["ok", 41]\n', "its answer was no JSON value"),
-    "levels without end": (b"[" * 20_000 + b"\n", "its answer was no JSON value"),
-    "many levels": (b'["ok", ' + b"[" * 500 + b"]" * 501 + b"\n", "its answer was no JSON value"),
-    "an integer without end": (b'["ok", ' + b"9" * 10_000 + b"]\n", "its answer was no JSON value"),
-    "another kind": (b'["passed", 41]\n', "its answer was no JSON value"),
-    "too many parts": (b'["ok", 41, 42]\n', "its answer was no JSON value"),
-    "a lone surrogate": (b'["ok", "\\ud800"]\n', Answer(outcome="ok", value="?", error="")),
-    "nothing": (b"", "it ended before it answered"),
-}
-
-
-@pytest.mark.parametrize("forgery", FORGED)
-def test_a_forged_report_is_an_answer_at_best(forgery: str) -> None:
-    line, expected = FORGED[forgery]
-    program = f"{TO_REPORT}to_report({line!r})\nos._exit(0)\ndef f(): pass"
-    (answer,) = run_calls(program, "f", [[]])
-    if isinstance(expected, Answer):
-        assert answer == expected
-    else:
-        assert (answer.outcome in ("exception", "killed"), answer.value, answer.error) == (True, None, expected)
-
-
-def test_a_flooded_report_meets_the_limit_of_output() -> None:
-    program = f"{TO_REPORT}def f():\n while True: to_report(b'x' * 10000)"
-    assert run_calls(program, "f", [[]])[0].outcome == "output limit"
-    assert run_calls("def f(): return 'x' * 10**6", "f", [[]])[0].outcome == "output limit"
-
-
-def test_calls_do_not_see_each_other_s_arguments_change() -> None:
-    answers = run_calls("def f(xs):\n xs.append(1)\n return xs", "f", [[[0]], [[0]]])
-    assert [a.value for a in answers] == [[0, 1], [0, 1]]
-
-
-PATCHES = """
-import builtins, sys, os
-builtins.isinstance = lambda *_: True
-builtins.str = builtins.repr = builtins.type = lambda *_: 'passed'
-builtins.all = lambda *_: True
-main = sys.modules['__main__']
-for name in ('json', 'failed', 'called', 'send'):
-    setattr(main, name, lambda *_: '["ok", "passed"]')
-def f(): return 1
-"""
-
-
-def test_patched_builtins_change_only_the_program_s_own_answers() -> None:
-    (answer,) = run_calls(PATCHES, "f", [[]])
-    assert not (answer.outcome == "ok" and same(2, answer.value))
-    (honest,) = run_calls("def f(): return 2", "f", [[]])
-    assert same(2, honest.value)
-
-
-EQUAL = "class Any({base}):\n def __eq__(self, other): return True\n def __len__(self): return 1\n __hash__ = None\n"
-CHEATS = {
-    "an object equal to everything": EQUAL.format(base="object") + "def f(): return Any()",
-    "a number equal to everything": EQUAL.format(base="int") + "def f(): return Any(41)",
-    "a text equal to everything": EQUAL.format(base="str") + "def f(): return Any('x')",
-    "a list equal to everything": EQUAL.format(base="list") + "def f(): return Any()",
-    "it says that it passed": "print('PASSED')\nprint('1 passed, 0 failed')\ndef f(): return 'PASSED'",
-    "it exits before it is judged": "import os\ndef f(): os._exit(0)",
-    "it raises the exit that means success": "def f(): raise SystemExit(0)",
-    "it answers for the runner": TO_REPORT + "def f():\n to_report(b'[\"ok\", true]\\n')\n os._exit(0)",
-    "the right value of another type": "def f(): return 42.0",
-    "the right value as a text": "def f(): return '42'",
-}
-
-
-@pytest.mark.parametrize("cheat", CHEATS)
-def test_fault_14_a_program_cannot_forge_its_verdict(cheat: str) -> None:
-    """Method, section 6: an object whose __eq__ returned True passed the tests; a child process forged its verdict."""
-    (answer,) = run_calls(CHEATS[cheat], "f", [[]])
-    assert not (answer.outcome == "ok" and same(42, answer.value)), answer
-    assert type(answer.value) in (type(None), bool, int, float, str, list, dict)
-
-
-def test_the_expected_value_is_nowhere_in_the_program_s_reach() -> None:
-    program = (
-        "import gc, sys\ndef f():\n frame, seen = sys._getframe(), []\n while frame:\n"
-        "  seen += [repr(frame.f_locals), repr(frame.f_globals)]\n  frame = frame.f_back\n"
-        " return [text for text in seen + [repr(o) for o in gc.get_objects()] if NEEDLE in text][:1]"
-    )
-    expected = f"expected-{time.time_ns()}"
-    (answer,) = run_calls(program.replace("NEEDLE", f"'ex' + {expected[2:]!r}"), "f", [[]], limits=Limits(output=2**20))
-    assert (answer.outcome, answer.value) == ("ok", [])
 
 
 def test_fault_8_nothing_that_a_model_writes_is_evaluated_outside_the_sandbox() -> None:

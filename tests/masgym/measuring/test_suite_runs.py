@@ -1,0 +1,185 @@
+"""Playing the frozen suite: cells, roles, names with placeholders, a submission at the end."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from subprocess import PIPE
+
+import pytest
+from suite_runs import SUITE, play
+
+from masgym.agents.base import Reply
+from masgym.agents.oracle import OracleAgent
+from masgym.agents.random import RandomAgent
+from masgym.cli import main
+from masgym.errors import BadValue, UnknownName
+from masgym.runs import task_hash
+from masgym.suite import chosen, run_suite
+from masgym.verification import verify_submission
+
+TINY = replace(  # the real one's first three levels of Plan-Path, with two tasks each
+    SUITE,
+    levels=tuple(
+        replace(
+            level,
+            contents=level.contents[:2],
+            task_hash=task_hash(SUITE.tasks(level)[:2]),
+        )
+        for level in SUITE.levels
+        if level.domain == "plan_path"
+    ),
+)
+
+
+def test_random_replies_make_a_submission_too(tmp_path):
+    """A baseline; played again, resumed and in parts it is the same."""
+    one = play(tmp_path / "one", RandomAgent(), TINY)
+    assert one["scores"]["solo"]["success"]["mean"] < 0.5
+    play(tmp_path / "two", RandomAgent(), TINY, only=["easy", "solo"])
+    with pytest.raises(BadValue, match="holds a run already"):
+        play(tmp_path / "two", RandomAgent(), TINY)
+    (tmp_path / "two" / "cells" / "plan_path-easy-solo" / "report.json").unlink()
+    assert play(tmp_path / "two", RandomAgent(), TINY, resume=True, workers=3) == one
+    assert json.loads((tmp_path / "two" / "submission.json").read_text()) == one
+    assert "| plan_path |" in (tmp_path / "two" / "report.md").read_text()
+    assert (tmp_path / "two" / "report.csv").read_text().count("plan_path-easy-pair") == 2
+
+
+def test_a_cell_that_is_done_is_not_played_again(tmp_path):
+    play(tmp_path, OracleAgent(), TINY, only=["solo"])
+
+    class Absent:
+        async def act(self, request):
+            raise AssertionError("it was asked")
+
+    submission = play(tmp_path, Absent(), TINY, only=["solo"], resume=True)
+    assert submission["scores"]["solo"]["success"]["mean"] == 1
+
+
+def test_cells_are_chosen_by_domain_level_workflow_or_name():
+    def names(*only):
+        return [cell.name for cell in chosen(SUITE, only)]
+
+    assert len(names()) == len(SUITE.cells)
+    assert names("sokoban", "solo") == ["sokoban-easy-solo", "sokoban-medium-solo", "sokoban-hard-solo"]
+    assert names("math-hard-pair") == ["math-hard-pair"]
+    assert names("expert", "pair", "search", "sudoku") == ["sudoku-expert-pair", "search-expert-pair"]
+    with pytest.raises(UnknownName, match=r"'sokobann'.*Did you mean 'sokoban'"):
+        names("sokobann")
+
+
+def test_roles_play_where_they_speak(tmp_path):
+    asked = set()
+
+    class Advising(OracleAgent):
+        async def act(self, request):
+            asked.add(request.observation.agent)
+            return await super().act(request)
+
+    agents, names = {"tool": Advising(), "*": OracleAgent()}, {"tool": "advising", "*": "oracle"}
+    asyncio.run(run_suite(TINY, agents, names, tmp_path, only=["easy"]))
+    assert asked == {"tool_0"}
+    run = json.loads((tmp_path / "cells" / "plan_path-easy-solo" / "run.json").read_text())
+    assert run["agents"] == {"*": "oracle"}
+    with pytest.raises(UnknownName, match="unknown agent or role 'toool'"):
+        asyncio.run(run_suite(TINY, {"toool": OracleAgent(), "*": OracleAgent()}, names, tmp_path / "b"))
+    with pytest.raises(BadValue, match="nobody is given who plays"):
+        asyncio.run(run_suite(TINY, {"actor": OracleAgent()}, {"actor": "x"}, tmp_path / "c"))
+    assert not (tmp_path / "c").exists()
+
+
+def test_an_agents_name_has_placeholders_for_the_cell(tmp_path):
+    """One for each cell; the submission says what was asked for, each cell's run who played there."""
+    solvers, names = {}, {"*": "mine:{domain}/{level}-{workflow}"}
+
+    def team(cell):
+        return {"*": solvers.setdefault(cell.name, Counting())}
+
+    submission = asyncio.run(run_suite(TINY, team, names, tmp_path, style="compact", only=["easy"]))
+    assert {name: agent.games for name, agent in solvers.items()} == {
+        f"plan_path-easy-{label}": {(label.rstrip("3"), "compact")} for label in SUITE.workflows
+    }
+    assert submission["agents"] == names
+    run = json.loads((tmp_path / "cells" / "plan_path-easy-ensemble3" / "run.json").read_text())
+    assert run["agents"] == {"*": "mine:plan_path/easy-ensemble3"}
+    again = asyncio.run(run_suite(TINY, team, names, tmp_path, style="compact", only=["easy"], resume=True))
+    assert again == submission
+
+
+class Counting(OracleAgent):
+    """Which workflows and styles it played."""
+
+    def __init__(self):
+        self.games = set()
+
+    async def act(self, request):
+        self.games.add((request.game.workflow.name, request.game.style))
+        return await super().act(request)
+
+
+@pytest.mark.parametrize("name", ["hf:{domian}", "hf:{}", "hf:{domain!r}", "hf:{domain}-{team}"])
+def test_an_unknown_placeholder_is_told_before_anything_is_played(tmp_path, capsys, name):
+    with pytest.raises(UnknownName, match=r"unknown placeholder .*Known: {domain}, {level}, {workflow}"):
+        asyncio.run(run_suite(TINY, {"*": OracleAgent()}, {"*": name}, tmp_path / "run"))
+    assert main(["eval", "--suite", "v1", "--agent", name, "--out", str(tmp_path / "run")]) == 2
+    assert "Known: {domain}, {level}, {workflow}" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+def test_all_agents_that_are_missing_are_told_before_the_first_cell_is_played(tmp_path, capsys):
+    """And a script for a role is asked for only where the role speaks."""
+    template = f"scripted:{tmp_path}/{{domain}}-{{workflow}}.json"
+    words = ["eval", "--suite", "v1", "--only", "easy", "--only", "plan_path", "--out", str(tmp_path / "run")]
+    words += ["--agent", f"tool={template}", "--agent", "oracle"]
+    for name, there in (("pair", 2), ("ensemble3", 1)):
+        assert main(words) == 2
+        told = capsys.readouterr().err
+        assert told.count("\n") == 1
+        assert told.startswith(f"masgym: {there} agents cannot be had: ") == (there > 1)
+        assert f"{tmp_path}/plan_path-ensemble3.json" in told
+        assert "solo" not in told
+        assert not (tmp_path / "run").exists()
+        (tmp_path / f"plan_path-{name}.json").write_text(json.dumps({"tool": name}))
+    assert main(words) == 0
+    submission = json.loads((tmp_path / "run" / "submission.json").read_text())
+    assert submission["agents"] == {"tool": template, "*": "oracle"}
+    assert len(submission["cells"]) == 3
+    for name in ("pair", "ensemble3"):
+        cell = tmp_path / "run" / "cells" / f"plan_path-easy-{name}"
+        agents = json.loads((cell / "run.json").read_text())["agents"]
+        assert agents["tool"] == f"scripted:{tmp_path}/plan_path-{name}.json"
+        assert f'"{name}"' in (cell / "episodes.jsonl").read_text()
+
+
+def test_partial_submissions_are_told(tmp_path):
+    submission = play(tmp_path, OracleAgent(), only=["plan_path-easy-solo"])
+    wrong = verify_submission(submission)
+    assert len(wrong) == len(SUITE.cells) - 1
+    assert all(line.endswith("is missing") for line in wrong)
+
+
+def test_failures_of_an_agent_are_counted_in_the_submission(tmp_path):
+    class Down:
+        async def act(self, request):
+            return Reply(text="", failure="connection")
+
+    submission = play(tmp_path, Down(), TINY, only=["plan_path-easy-solo"])
+    assert submission["cells"]["plan_path-easy-solo"]["failures"] == 2
+
+
+def test_a_suite_is_played_by_one_process_at_a_time(tmp_path):
+    """The whole folder is locked, not only the cell that is being played."""
+    hold = "import sys; from pathlib import Path; from masgym.files import locked\n"
+    hold += "with locked(Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
+    with subprocess.Popen([sys.executable, "-c", hold, tmp_path], stdin=PIPE, stdout=PIPE) as other:
+        assert other.stdout.readline() == b"held\n"
+        with pytest.raises(BadValue, match="in use by another process"):
+            play(tmp_path, OracleAgent(), TINY, only=["easy", "solo"])
+        other.stdin.close()
+        assert other.wait(30) == 0
+    assert play(tmp_path, OracleAgent(), TINY, only=["easy", "solo"])["cells"]
+    with pytest.raises(BadValue, match="workers is 0"):
+        play(tmp_path / "none", OracleAgent(), TINY, workers=0)
+    assert not (tmp_path / "none").exists()
