@@ -310,6 +310,41 @@ def test_candidates_of_several_playthroughs_need_the_field_episode(tmp_path):
     assert any("'episode'" in why for why in found.unchecked)
 
 
+def test_replies_that_are_all_malformed_are_no_fault_of_the_trainer(tmp_path):
+    """They rightly earn one reward and no term, and nothing moves; without the field nobody can know."""
+    rows = list(tree())
+    for row in rows:
+        row.update(reward=-0.5, advantage=0.0, terms={"legal": 0.0})
+        row["prompt"] = f"Turn {row['turn'] + 1} of 3: task {row['task']} for {row['agent']}"
+    assert faults(audit(written(tmp_path, rows))) == {2, 5, 9}
+    found = audit(written(tmp_path, [row | {"malformed": True} for row in rows]))
+    assert found.ok, text(found)
+
+
+def test_among_malformed_replies_faults_of_the_others_are_seen(tmp_path):
+    """A quarter of the replies is malformed, among them no last one of a turn."""
+
+    def some(rows):
+        return [row | {"malformed": row["agent"] == "tool_0" and row["line"] % 2 == 0} for row in rows]
+
+    for forge, numbers in ((one_reward_for_the_tool, {2}), (only_the_counter_moves, {5}), (a_term_never_set, {9})):
+        rows = [row | {"line": line} for line, row in enumerate(forge(tree()))]
+        assert faults(audit(written(tmp_path, some(rows)))) == numbers
+
+
+def test_a_later_speaker_need_not_see_which_malformed_reply_it_was(tmp_path):
+    """Nor what the first speaker said where it always says the same, whatever the team earned afterwards."""
+    changes = [{"malformed": True}, {"reply": "L"}]
+    for change in changes:
+        rows = []
+        for row in flat(turns=1):
+            told = f"start {row['task']} is over" if row["agent"] == "actor_0" else f"start {row['task']}"
+            own = change if row["agent"] == "tool_0" else {}
+            rows.append(row | {"prompt": told} | own)
+        found = audit(written(tmp_path, rows))
+        assert found.ok, text(found)
+
+
 # --- bad files
 
 ROW = {"group": 1, "task": 1, "agent": "a", "turn": 0, "prompt": "p", "reply": "r", "reward": 1, "advantage": 0}
@@ -347,6 +382,7 @@ ROW = {"group": 1, "task": 1, "agent": "a", "turn": 0, "prompt": "p", "reply": "
                 ("logps", ["-1"]),
                 ("terms", {"a": "b"}),
                 ("chosen", 1),
+                ("malformed", "no"),
             ]
         ),
     ],

@@ -36,7 +36,9 @@ class Group:
 
     @property
     def same_reply(self) -> bool:
-        return len({tuple(row.reply for row in action) for action in self.actions}) == 1
+        """Of actions in which anything could be done: malformed replies rightly earn the same."""
+        some = [action for action in self.actions if not all(row.malformed for row in action)]
+        return len({tuple(row.reply for row in action) for action in some}) <= 1
 
 
 @value

@@ -14,13 +14,15 @@ LEAST_TERMS = 100  # replies in which a term is always 0
 
 
 def prompts_that_move(all_: Collected) -> Iterator[Finding]:
-    """Fault 5: an agent's later prompts show what its first prompt of the episode showed."""
+    """Fault 5: an agent's later prompts show what its first prompt of the episode showed, though more than malformed
+    replies came in between."""
     later: dict[str, list[tuple[Row, Row]]] = defaultdict(list)
     for rows in all_.episodes.values():
         starts: dict[str, Row] = {}
+        busy = _busy_turns(rows)
         for row in _one_a_turn(rows):
             start = starts.setdefault(row.agent, row)
-            if row is not start:
+            if any(start.turn <= turn < row.turn for turn in busy):
                 later[row.agent].append((start, row))
     for agent, pairs in later.items():
         stuck = [pair for pair in pairs if pair[0].position == pair[1].position]
@@ -57,10 +59,10 @@ def earlier_speakers_are_seen(all_: Collected) -> Iterator[Finding]:
     plays: dict[tuple[Id, str], list[tuple[Row, Row]]] = defaultdict(list)
     for (task, _), rows in all_.episodes.items():
         first, second = _first_two_events(rows, all_.first_turn)
-        if first and second:
+        if first and second and not first.malformed:
             plays[task, second.agent].append((first, second))
     for (_, agent), pairs in plays.items():
-        if len({first.reward for first, _ in pairs}) > 1:
+        if len({first.reward for first, _ in pairs}) > 1 and len({first.reply for first, _ in pairs}) > 1:
             blind = len({second.prompt for _, second in pairs}) == 1
             found[agent].append((blind, pairs[0]))
     for agent, tasks in found.items():
@@ -77,14 +79,15 @@ def no_failures(all_: Collected) -> Iterator[Finding]:
 
 
 def terms_that_vary(all_: Collected) -> Iterator[Finding]:
-    """Fault 9."""
+    """Fault 9. A malformed reply earns none of its terms."""
     rows: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for row in all_.rows:
         for name in row.terms:
             rows[row.agent, name].append(row)
     for (agent, name), found in rows.items():
-        if len(found) >= LEAST_TERMS and not any(row.terms[name] for row in found):
-            yield from finding(9, f"in all {{}} replies of {agent} the term {name!r} is 0", [(row,) for row in found])
+        said = [row for row in found if not row.malformed]
+        if len(said) >= LEAST_TERMS and not any(row.terms[name] for row in found):
+            yield from finding(9, f"in all {{}} replies of {agent} the term {name!r} is 0", [(row,) for row in said])
 
 
 def _one_a_turn(rows: Sequence[Row]) -> Iterator[Row]:
@@ -93,6 +96,12 @@ def _one_a_turn(rows: Sequence[Row]) -> Iterator[Row]:
     for row in rows:
         seen.setdefault((row.turn, row.agent), row)
     return (seen[key] for key in sorted(seen))
+
+
+def _busy_turns(rows: Sequence[Row]) -> set[int]:
+    """Those whose last reply, along the path that the episode took, was not malformed: something may have been done."""
+    last = {row.turn: row for row in rows if row.chosen is not False}
+    return {turn for turn, row in last.items() if not row.malformed}
 
 
 def _first_two_events(rows: Sequence[Row], turn: int) -> tuple[Row | None, Row | None]:

@@ -30,7 +30,7 @@ def one_problem(all_: Collected) -> Iterator[Finding]:
 
 
 def rewards_that_vary(all_: Collected) -> Iterator[Finding]:
-    """Fault 2, second half: an agent whose different replies never got different rewards."""
+    """Fault 2, second half: an agent whose different replies, malformed ones aside, never got different rewards."""
     by_agent: dict[str, list[Group]] = defaultdict(list)
     for group in all_.groups:
         if not group.same_reply:

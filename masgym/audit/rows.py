@@ -17,6 +17,7 @@ One JSON object a line, one line for each sampled reply that was trained on. Oth
     logps      list of numbers          (may be left out) natural log-probs of those ids
     terms      {"name": number}         (may be left out) the parts of the reward
     chosen     true or false            (may be left out) the episode went on along this candidate
+    malformed  true or false            (may be left out) the reply held nothing that could be done
 """
 
 import json
@@ -65,6 +66,7 @@ class Row:
     flaw: str  # what log-probs cannot be; "" where they can
     terms: Mapping[str, float]
     chosen: bool | None
+    malformed: bool  # False where the file does not say
 
 
 def read(path: Path) -> Iterator[Row]:
@@ -111,7 +113,8 @@ def parse(fields: Mapping[str, JSON], number: int, where: str) -> Row:
         likelihood=None if logps is None else math.fsum(logps) if all(map(math.isfinite, logps)) else -math.inf,
         flaw=_flaw(tokens, logps),
         terms=_terms(fields, where),
-        chosen=_chosen(fields, where),
+        chosen=_flag(fields, "chosen", where),
+        malformed=bool(_flag(fields, "malformed", where)),
     )
 
 
@@ -233,8 +236,8 @@ def _terms(fields: Mapping[str, JSON], where: str) -> dict[str, float]:
     return given
 
 
-def _chosen(fields: Mapping[str, JSON], where: str) -> bool | None:
-    given: Any = fields.get("chosen")
+def _flag(fields: Mapping[str, JSON], name: str, where: str) -> bool | None:
+    given: Any = fields.get(name)
     if not isinstance(given, bool | None):
-        raise _bad(fields, "chosen", where, "true or false")
+        raise _bad(fields, name, where, "true or false")
     return given

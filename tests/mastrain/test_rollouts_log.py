@@ -61,6 +61,22 @@ def test_what_is_written_is_clean_and_complete(tmp_path, workflow, groups):
     assert ("action" in rows[0]) == (groups is set_groups)
 
 
+def test_a_team_that_only_says_malformed_things_is_clean(tmp_path):
+    """As an untrained router does: what its routes earn cannot differ, and nobody else speaks."""
+
+    def noise(request, c):
+        return "".join(keyed(*request.key, request.prompt.agent, c).choice(list("xyz!"), size=3))
+
+    for workflow, spoke in (("pair", ("tool_0", "actor_0")), ("routed", ("router_0",))):
+        game, rows = masgym.game("plan_path", workflow, T=4), []
+        for n in range(30):
+            episode = play_tree(team_of(game, noise), game.domain.tasks.get("train", n), key=(0, 1, n, 0))
+            rows += rollouts_log.rows(1, member_groups(episode), standardise, game)
+        found = audited(tmp_path, rows)
+        assert found.agents == spoke
+        assert {finding.fault for finding in found.findings} <= {6}, text(found)  # the script's log-probs are made up
+
+
 def test_rows_are_what_was_sampled():
     episode, _, rows = sampled("pair", member_groups)
     replies = iter(rows)
