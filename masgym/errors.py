@@ -40,5 +40,9 @@ class UnsolvableTask(MasgymError, ValueError):
     """A generator found no instance for what was asked."""
 
 
+class Stopped(MasgymError):
+    """The person who plays has stopped: Ctrl-C, or the end of the input."""
+
+
 class NoSandbox(MasgymError, RuntimeError):
     """A program was to be run, and it cannot be isolated here; the message says what to install."""

@@ -14,6 +14,7 @@ from masgym.errors import BadValue, MasgymError, UnknownName
 from masgym.faces import OrderEnforcing, Parallel, RawAEC, Single, aec
 from masgym.faces.catalogue import enter, pettingzoo_id
 from masgym.game import Domain, Game, Workflow
+from masgym.theirs import told
 from masgym.types import JSON, Style, value
 
 Entry: TypeAlias = str | Callable[..., Any]  # "module:attribute", or the class itself
@@ -40,8 +41,8 @@ class Spec:
             return self.entry
         try:
             module = importlib.import_module(self.module)
-        except ImportError as error:
-            raise BadValue(f"entry {self.entry!r} of {self.name} cannot be imported: {error}.") from error
+        except Exception as error:  # somebody's package
+            raise BadValue(f"entry {self.entry!r} of {self.name} cannot be imported: {told(error)}.") from error
         if not hasattr(module, self.attribute):
             raise BadValue(f"entry {self.entry!r} of {self.name}: the module has no {self.attribute!r}.")
         return getattr(module, self.attribute)

@@ -8,17 +8,21 @@ from contextlib import contextmanager
 
 from masgym.agents.base import Reply, Request
 from masgym.agents.names import Options
+from masgym.errors import Stopped
 from masgym.tags import printable
 
 
 class HumanAgent:
-    """Shows what the agent is shown and reads the reply. The end of the input stops, as Ctrl-C does."""
+    """Shows what the agent is shown and reads the reply. Raises Stopped on Ctrl-C and at the end of the input."""
 
     async def act(self, request: Request) -> Reply:
         seen = request.observation
         print(f"\n--- {seen.agent} is asked ({request.state.task.id}) ---\n{printable(seen.text, keep=chr(10))}")
-        with _interruptible():
-            return Reply(text=read_reply(f"{seen.agent}> "))
+        try:
+            with _interruptible():
+                return Reply(text=read_reply(f"{seen.agent}> "))
+        except KeyboardInterrupt:  # in a task it would leave the others behind
+            raise Stopped("the person who plays has stopped.") from None
 
 
 def read_reply(prompt: str, line: Callable[[str], str] | None = None) -> str:

@@ -60,9 +60,14 @@ class OpenAIAgent:
         self._model, self._options, self._key = model, options, key
         self._limit = "max_tokens"  # what the server calls the limit of a reply
         self._gate = asyncio.Semaphore(options.concurrency)
-        self._client = openai.AsyncOpenAI(
-            base_url=url, api_key=key or "none", max_retries=0, timeout=openai.Timeout(options.timeout)
-        )
+        try:
+            self._client = openai.AsyncOpenAI(
+                base_url=url, api_key=key or "none", max_retries=0, timeout=openai.Timeout(options.timeout)
+            )
+        except Exception as error:  # its HTTP library's own, of what is no URL
+            raise BadValue(f"the base URL {url!r} is none: {error}; http://HOST:PORT/v1 was expected.") from error
+        if not self._client.base_url.host:
+            raise BadValue(f"the base URL {url!r} names no host; http://HOST:PORT/v1 was expected.")
 
     async def act(self, request: Request) -> Reply:
         answer: Reply | Failed = Failed(outcome="")

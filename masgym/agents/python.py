@@ -11,19 +11,16 @@ A method that is not `async` is called in threads, a new one for each call. A re
 """
 
 import asyncio
-import importlib
-import sys
-import traceback
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from inspect import isawaitable, iscoroutinefunction
-from pathlib import Path
 from threading import Thread
 from typing import Any
 
 from masgym.agents.base import Reply, Request
 from masgym.agents.names import Options
 from masgym.errors import BadValue, MasgymError, UnknownName
+from masgym.theirs import import_theirs, told
 
 
 class PythonAgent:
@@ -31,7 +28,7 @@ class PythonAgent:
 
     def __init__(self, theirs: Any, name: str, timeout: float) -> None:
         if not callable(getattr(theirs, "act", None)):
-            raise BadValue(f"{name} has no method act(observation); it is {theirs!r}.")
+            raise BadValue(f"{name} has no method act(observation); it is of type {type(theirs).__name__}.")
         self._act, self._name, self._timeout = theirs.act, name, timeout
 
     async def act(self, request: Request) -> Reply:
@@ -43,7 +40,7 @@ class PythonAgent:
         if isinstance(error, MasgymError):
             raise error
         if error is not None or answer is None:
-            raise BadValue(f"{self._name} raised {_told(error)}.") from error
+            raise BadValue(f"{self._name} raised {told(error)}.") from error
         return answer
 
     async def _asked(self, request: Request) -> Reply:
@@ -120,7 +117,7 @@ def make(argument: str, options: Options) -> PythonAgent:
     module, _, attribute = argument.partition(":")
     if not module or not attribute:
         raise BadValue(f"'python:{argument}' is no agent; write python:module:Class.")
-    found = _import(module)
+    found = import_theirs(module)
     try:
         if not hasattr(found, attribute):
             public = (name for name in vars(found) if not name.startswith("_"))
@@ -130,31 +127,4 @@ def make(argument: str, options: Options) -> PythonAgent:
     except (MasgymError, KeyboardInterrupt):
         raise
     except BaseException as error:
-        raise BadValue(f"{argument}() raised {_told(error)}; it is made without arguments.") from error
-
-
-def _import(module: str) -> Any:
-    here = str(Path.cwd())
-    sys.path.insert(0, here)
-    try:
-        return importlib.import_module(module)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # a module is a program
-        raise BadValue(
-            f"the module {module!r} cannot be imported: {_told(error)}. Looked for in {here} and sys.path."
-        ) from error
-    finally:
-        sys.path.remove(here)
-
-
-def _told(error: BaseException | None) -> str:
-    """What and where, in one line."""
-    frames = traceback.extract_tb(error.__traceback__) if error else []
-    theirs = [frame for frame in frames if not frame.filename.startswith("<frozen")]
-    place = f" ({Path(theirs[-1].filename).name}, line {theirs[-1].lineno})" if theirs else ""
-    try:
-        said = f": {text}" if (text := str.__str__(str(error))) else ""
-    except BaseException as worse:  # its own method
-        said = f", which cannot be told: its text raises {type(worse).__name__}"
-    return " ".join(f"{type(error).__name__}{said}{place}".split())
+        raise BadValue(f"{argument}() raised {told(error)}; it is made without arguments.") from error

@@ -129,7 +129,7 @@ def game_of(arguments: argparse.Namespace, agents: Mapping[str, Agent] | None = 
         raise BadValue(f"--set {taken[0]}: {OWN[taken[0]]} says that; --set gives what has no argument of its own.")
     fields |= given
     fields["style"] = arguments.style or learned(agents or {})
-    return resolve(arguments.env, arguments.workflow and workflow_of(arguments.workflow), fields)
+    return resolve(arguments.env, None if arguments.workflow is None else workflow_of(arguments.workflow), fields)
 
 
 def resolve(env: str, workflow: Workflow | None, fields: Mapping[str, JSON]) -> Game:

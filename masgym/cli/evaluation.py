@@ -14,7 +14,7 @@ from masgym.agents.names import split_role
 from masgym.cli.arguments import add_agents, add_game, add_json, command, game_of, options_of, team_of
 from masgym.cli.progress import Progress
 from masgym.cli.screen import console, print_json, printing_only
-from masgym.errors import BadValue, MasgymError
+from masgym.errors import BadValue, MasgymError, Stopped
 from masgym.evaluate import assign, check_count
 from masgym.folder import play_run
 from masgym.runs import Plan, RunReport, plan, report_json
@@ -151,7 +151,7 @@ def resumable(arguments: argparse.Namespace, progress: Progress) -> Generator[No
     """What stops a run that has begun says how it goes on."""
     try:
         yield
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Stopped):
         raise KeyboardInterrupt(way_on(arguments)) from None
     except asyncio.CancelledError as error:  # Ctrl-C is none: only who is played with has got at all tasks
         raise MasgymError(f"an agent cancelled the evaluation. {way_on(arguments)}") from error

@@ -11,7 +11,7 @@ from masgym.cli.arguments import add_agents, add_game, command, game_of, options
 from masgym.cli.evaluation import close
 from masgym.cli.screen import shown
 from masgym.cli.show import add_task, oracle_of
-from masgym.errors import BadValue, UnknownName
+from masgym.errors import BadValue, Stopped, UnknownName
 from masgym.evaluate import assign
 from masgym.faces import RawAEC
 from masgym.game import Game, role_of, turns
@@ -58,6 +58,8 @@ def run(arguments: argparse.Namespace) -> int:
     with asyncio.Runner() as runner:
         try:
             Session(env, mine, others, runner).play()
+        except Stopped:
+            print()
         finally:
             runner.run(close(list(others.values())))
     return 0

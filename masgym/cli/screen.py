@@ -12,6 +12,8 @@ from rich.console import Console
 from masgym.tags import printable
 from masgym.types import JSON
 
+LONGEST = 3000  # characters of a message: it may list a hundred names
+
 
 def tolerant(stream: Any) -> None:
     """A terminal that cannot show a character shows a "?" for it."""
@@ -42,4 +44,6 @@ def shown(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    return printable(" ".join(text.split()))
+    """Of a message: what is wrong stands at its beginning, what to do at its end."""
+    line = printable(" ".join(text.split()))
+    return line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} ... {line[-LONGEST // 2 :]}"

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from masgym.cli.arguments import add_game, add_json, command, game_of
-from masgym.cli.screen import print_json, shown
+from masgym.cli.screen import print_json, printing_only, shown
 from masgym.errors import BadValue
 from masgym.game import Game, turns
 from masgym.tasks import SPLITS
@@ -29,9 +29,10 @@ def add_task(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    game = game_of(arguments)
-    task = game.domain.tasks.get(arguments.split, arguments.task)
-    found = description(game, task, (arguments.style,) if arguments.style else STYLES)
+    with printing_only(result=arguments.json):
+        game = game_of(arguments)
+        task = game.domain.tasks.get(arguments.split, arguments.task)
+        found = description(game, task, (arguments.style,) if arguments.style else STYLES)
     if arguments.json:
         print_json(found)
         return 0

@@ -5,7 +5,7 @@ import asyncio
 from typing import Any
 
 from masgym.cli.arguments import add_game, add_json, command, game_of
-from masgym.cli.screen import console, print_json
+from masgym.cli.screen import console, print_json, printing_only
 
 
 def add(commands: Any) -> None:
@@ -20,7 +20,8 @@ def run(arguments: argparse.Namespace) -> int:
     """1 where a check does not hold."""
     from masgym.validate import table, validate
 
-    found = asyncio.run(validate(game_of(arguments), tasks=arguments.tasks))
+    with printing_only(result=arguments.json):
+        found = asyncio.run(validate(game_of(arguments), tasks=arguments.tasks))
     if arguments.json:
         print_json(found.to_json())
     else:

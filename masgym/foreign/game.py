@@ -10,15 +10,17 @@ transition names every agent in `effects` and `rewards`, with its return of the 
 """
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import field, replace
 from typing import NoReturn
 
-from masgym.errors import BadValue, UnknownName
+from masgym.errors import BadValue, MasgymError, UnknownName
 from masgym.foreign.live import Live, Shown
 from masgym.game import Game
 from masgym.tags import printable
 from masgym.tasks import Instance, Procedural
+from masgym.theirs import told
 from masgym.types import (
     JSON,
     Calls,
@@ -92,7 +94,25 @@ class ForeignDomain:
         kind, _, what = self.name.partition(":")
         if kind not in ADAPTERS:
             raise UnknownName("kind of foreign environment", kind, ADAPTERS)
-        return importlib.import_module(ADAPTERS[kind]).live(what, dict(self.params))
+        with self._made():
+            return importlib.import_module(ADAPTERS[kind]).live(what, dict(self.params))
+
+    def players(self) -> tuple[str, ...]:
+        env = self.live()
+        with self._made():
+            agents = env.agents
+            env.close()
+        return agents
+
+    @contextmanager
+    def _made(self) -> Generator[None]:
+        """A boundary: whatever an environment raises before it is played is a BadValue."""
+        try:
+            yield
+        except (MasgymError, KeyboardInterrupt):
+            raise
+        except BaseException as error:
+            raise BadValue(f"{self.name} cannot be made: {told(error)}.") from error
 
     def initial(self, task: Task) -> World:
         session, seed = Session(self.live()), int(task.content["seed"])
@@ -293,9 +313,7 @@ def foreign_game(name: str, *, T: int = 200, style: Style = "full", player: str 
     reported. Raises UnknownName and BadValue for what does not exist, cannot be made, or does not speak in text.
     """
     domain = ForeignDomain(name=name, params=params, player=player)
-    env = domain.live()
-    agents = env.agents
-    env.close()
+    agents = domain.players()
     if player and player not in agents:
         raise UnknownName("player", player, agents)
     return ForeignGame(domain=domain, workflow=ForeignTable(agents=agents), T=T, style=style)

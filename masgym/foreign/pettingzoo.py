@@ -1,6 +1,5 @@
 """Foreign PettingZoo environments, AEC and Parallel, whose observations and actions are text."""
 
-import importlib
 from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
@@ -9,6 +8,7 @@ from gymnasium import spaces
 
 from masgym.errors import BadValue
 from masgym.foreign.live import Live, Shown
+from masgym.theirs import import_theirs
 from masgym.types import JSON
 
 MAKERS = ("env", "parallel_env")  # what a PettingZoo module offers
@@ -34,10 +34,7 @@ def live(what: str, params: Mapping[str, JSON]) -> Live:
 
 def _made(what: str, params: Mapping[str, JSON]) -> Any:
     path, _, attribute = what.partition(":")
-    try:
-        module = importlib.import_module(path)
-    except (ImportError, ValueError) as error:
-        raise BadValue(f"pettingzoo:{what} cannot be imported: {error}. Is it installed, or on the path?") from error
+    module = import_theirs(path)
     names = [attribute] if attribute else [name for name in MAKERS if hasattr(module, name)]
     if not names or not hasattr(module, names[0]):
         raise BadValue(f"the module {path} has no {attribute or ' or '.join(MAKERS)}, which makes its environment.")

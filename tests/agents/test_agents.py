@@ -10,7 +10,7 @@ import masgym
 from masgym.agents.base import Reply, Request
 from masgym.agents.human import read_reply
 from masgym.agents.names import Options, forms, make_agent, make_team, split_role
-from masgym.errors import BadFile, BadValue, UnknownName
+from masgym.errors import BadFile, BadValue, Stopped, UnknownName
 from masgym.evaluate import evaluate
 
 GAME = masgym.game("sokoban", "pair", T=2)
@@ -280,7 +280,7 @@ class TestHuman:
         assert asked(make_agent("human")) == "U"
         assert "actor_0 is asked" in (told := capsys.readouterr().out)
         assert "You are the planner" in told
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(Stopped):
             asked(make_agent("human"))
 
 

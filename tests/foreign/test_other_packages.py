@@ -118,6 +118,6 @@ def test_a_package_that_is_broken_breaks_itself_only(environ, tmp_path):
     )
     ran = run({**environ, "PYTHONPATH": str(tmp_path)}, "-c", code)
     assert ran.returncode == 0, ran.stderr
-    assert "entry 'worse:C' of gone cannot be imported: No module named 'worse'" in ran.stdout
+    assert "entry 'worse:C' of gone cannot be imported: ModuleNotFoundError: No module named 'worse'" in ran.stdout
     assert "'Not-A-Name' of masgym.domains was left out" in ran.stderr
     assert "the domain 'sokoban' is already masgym.domains.sokoban:Sokoban" in ran.stderr

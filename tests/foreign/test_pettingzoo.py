@@ -156,9 +156,9 @@ def test_our_players_that_need_no_oracle(says, played):
         ("text_envs:broken", "cannot be made with {}: OSError: no display"),
         ("text_envs:no_environment", "gave dict; a PettingZoo environment was expected"),
         ("text_envs:nothing", "has no nothing"),
-        ("pettingzoo.classic.tictactoe_v3", "a text space was expected|cannot be imported: No module named 'pygame'"),
+        ("pettingzoo.classic.tictactoe_v3", "a text space was expected|cannot be imported: .*No module named 'pygame'"),
         ("json", "has no env or parallel_env"),
-        ("no_such_module", "cannot be imported: No module named 'no_such_module'"),
+        ("no_such_module", "cannot be imported: .*No module named 'no_such_module'"),
         ("", "cannot be imported"),
     ],
 )
