@@ -9,7 +9,7 @@ on nothing but the episodes: neither on the number of workers nor on interruptio
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from masgym.tools.driver import default_driver
 from masgym.types import JSON
 
 RUN, EPISODES, REPORT = "run.json", "episodes.jsonl", "report.json"
+REPORTS = (REPORT, "report.md", "report.csv")
 
 
 async def play_run(
@@ -144,8 +145,7 @@ def _jobs(run: Run) -> list[tuple[int, int]]:
 def _begin(plan: Plan, folder: Path, resume: bool) -> tuple[EpisodeRecord, ...]:
     """The folder with its `run.json` -> the episodes that are there."""
     if not (folder / RUN).exists():
-        if (folder / EPISODES).exists():
-            raise BadValue(f"{folder} holds {EPISODES} without {RUN}; choose another folder.")
+        check_free(folder, (EPISODES, *REPORTS), RUN)
         write_whole(folder / RUN, json.dumps(run_json(plan.run), indent=1) + "\n")
         return ()
     if not resume:
@@ -159,6 +159,13 @@ def _begin(plan: Plan, folder: Path, resume: bool) -> tuple[EpisodeRecord, ...]:
     found = _of_plan(read_records(folder, plan.run), plan)  # before anything is changed
     drop_torn_line(folder / EPISODES)
     return found
+
+
+def check_free(folder: Path, names: Iterable[str], sign: str) -> None:
+    """Raises BadValue where files that are to be written are there, though what was written before them is not: they
+    are somebody's own."""
+    if there := [name for name in names if (folder / name).exists()]:
+        raise BadValue(f"{folder} holds {there[0]} without {sign}; choose another folder.")
 
 
 def _of_plan(records: tuple[EpisodeRecord, ...], plan: Plan) -> tuple[EpisodeRecord, ...]:

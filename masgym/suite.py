@@ -12,7 +12,7 @@ from masgym.episodes import EpisodeRecord
 from masgym.errors import UnknownName
 from masgym.evaluate import assign, check_count
 from masgym.files import locked, write_whole
-from masgym.folder import is_finished, load, play_run
+from masgym.folder import REPORTS, RUN, check_free, is_finished, load, play_run
 from masgym.game import Game
 from masgym.runs import Plan, Run, RunReport, run_of
 from masgym.submission import markdown_of, submission_of
@@ -94,6 +94,8 @@ async def run_suite(
     drawn = cache(suite.tasks)  # a level's tasks are the same under every workflow
     found: dict[Cell, RunReport] = {}
     with locked(place):
+        if not (place / "cells").exists():
+            check_free(place, (RUN, SUBMISSION, *REPORTS), "cells")
         for number, (cell, team) in enumerate(teams.items(), 1):
             on_cell(cell, number, len(cells))
             run = _run(suite, cell, suite.game(cell, style), called[cell], settings, sandbox)

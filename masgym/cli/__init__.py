@@ -21,7 +21,9 @@ def main(words: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except KeyboardInterrupt as stopped:
-        print(f"\nmasgym: stopped. {stopped}".rstrip(), file=sys.stderr)
+        from masgym.tags import printable
+
+        print(f"\nmasgym: stopped. {printable(str(stopped))}".rstrip(), file=sys.stderr)
         return STOPPED
     except (MasgymError, OSError) as error:
         from masgym.cli.screen import one_line

@@ -48,6 +48,13 @@ def command(
     return made
 
 
+def path(text: str) -> str:
+    """The type of an argument that names a file or a folder."""
+    if not text:
+        raise argparse.ArgumentTypeError("it is empty (an unset variable?); a path was expected")
+    return text
+
+
 def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON, for programs")
 
@@ -68,7 +75,9 @@ def add_game(parser: argparse.ArgumentParser, env: str | None = "ENV") -> None:
     parser.add_argument(
         "--style", choices=("full", "compact"), help="of prompts (default: what the agents learned, else full)"
     )
-    parser.add_argument("--task-file", metavar="FILE", help="play the tasks of a file, such as `masgym import` writes")
+    parser.add_argument(
+        "--task-file", metavar="FILE", type=path, help="play the tasks of a file, such as `masgym import` writes"
+    )
     parser.add_argument(
         "--set",
         action="append",

@@ -3,14 +3,14 @@
 import argparse
 from typing import Any
 
-from masgym.cli.arguments import add_json, command
+from masgym.cli.arguments import add_json, command, path
 from masgym.cli.screen import print_json
 
 
 def add(commands: Any) -> None:
     about = "look for faults of training in a file of rollouts (`masgym/audit/rows.py` documents it)"
     parser = command(commands, "audit", about, "masgym audit rollouts.jsonl --json", run)
-    parser.add_argument("file", metavar="FILE", help="JSONL, one sampled reply a line")
+    parser.add_argument("file", metavar="FILE", type=path, help="JSONL, one sampled reply a line")
     add_json(parser)
 
 

@@ -1,9 +1,10 @@
 """`masgym compare RUN RUN...`: runs over the same tasks side by side, with paired differences."""
 
 import argparse
+from pathlib import Path
 from typing import Any
 
-from masgym.cli.arguments import add_json, command
+from masgym.cli.arguments import add_json, command, path
 from masgym.cli.screen import console, print_json
 from masgym.errors import BadValue
 
@@ -13,7 +14,7 @@ def add(commands: Any) -> None:
     parser = command(
         commands, "compare", about, "masgym compare runs/before runs/after\nmasgym compare a b --markdown", run
     )
-    parser.add_argument("runs", metavar="RUN", nargs="+", help="folders of `masgym eval --out`")
+    parser.add_argument("runs", metavar="RUN", nargs="+", type=path, help="folders of `masgym eval --out`")
     parser.add_argument("--markdown", action="store_true", help="print Markdown")
     add_json(parser)
 
@@ -22,10 +23,10 @@ def run(arguments: argparse.Namespace) -> int:
     from masgym.compare import compare, markdown, table
     from masgym.folder import read_run
 
-    folders = [folder.rstrip("/") for folder in arguments.runs]
+    folders = [folder.rstrip("/") or folder for folder in arguments.runs]
     for folder in folders:
         read_run(folder)  # one that is none is told as such
-    if len(set(folders)) < max(2, len(folders)):
+    if len({Path(folder).resolve() for folder in folders}) < max(2, len(folders)):
         raise BadValue(f"{', '.join(folders)}: two different runs at least were expected.")
     found = compare({folder: folder for folder in folders})
     if arguments.json:

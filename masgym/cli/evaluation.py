@@ -13,7 +13,7 @@ from masgym.agents.base import Agent
 from masgym.agents.names import split_role
 from masgym.cli.arguments import add_agents, add_game, add_json, command, game_of, options_of, team_of
 from masgym.cli.progress import Progress
-from masgym.cli.screen import console, print_json, printing_only
+from masgym.cli.screen import console, print_json, printing_only, shown
 from masgym.errors import BadValue, MasgymError, Stopped
 from masgym.evaluate import assign, check_count
 from masgym.folder import play_run
@@ -180,7 +180,7 @@ def told(out: RunReport, arguments: argparse.Namespace) -> int:
     else:
         console().print(screen(out))
         if arguments.out:
-            print(f"run folder: {arguments.out} (masgym view {shlex.quote(arguments.out)})")
+            print(shown(f"run folder: {arguments.out} (masgym view {shlex.quote(arguments.out)})"))
     failures = out.report.failures
     if sum(failures.values()) < out.report.episodes:
         return 0

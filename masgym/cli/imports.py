@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from masgym.cli.arguments import command
+from masgym.cli.arguments import command, path
 from masgym.importers import SETS, import_set
 from masgym.importers.sources import Hub
 from masgym.tasks import SPLITS
@@ -16,6 +16,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "source",
         metavar="SOURCE",
+        type=path,
         help="a .json, .jsonl, .jsonl.gz or .parquet file, a folder, or a hub id (boxoban: a level file or a folder)",
     )
     parser.add_argument("--out", required=True, metavar="FILE", help="the .jsonl file to write")

@@ -10,7 +10,7 @@ from masgym.agents.names import Options, by_role, make_agent
 from masgym.cli.arguments import learned, options_of
 from masgym.cli.evaluation import close, resumable, settings_of
 from masgym.cli.progress import Progress
-from masgym.cli.screen import print_json, printing_only
+from masgym.cli.screen import print_json, printing_only, shown
 from masgym.errors import BadValue, MasgymError
 from masgym.submission import markdown_of
 from masgym.suite import chosen, filled, run_suite, speaking
@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
         print_json(submission)
     else:
         print(markdown_of(submission))
-        print(f"submission: {arguments.out}/submission.json")
+        print(shown(f"submission: {arguments.out}/submission.json"))
     return 0
 
 

@@ -45,6 +45,8 @@ def import_set(
     if name not in SETS:
         raise UnknownName("data set", name, SETS)
     _check(Path(out), split, limit)
+    if Path(out).exists() and Path(source).exists() and Path(out).samefile(source):
+        raise BadValue(f"{source} is to be read, and would be replaced by its tasks; name another file for them.")
     wanted, splits, left_out = SETS[name], Counter[Split](), Counter[str]()
     own = split or wanted.split
     with whole_file(Path(out)) as file:

@@ -38,6 +38,8 @@ def write_page(run_folder: str | Path, out: str | Path) -> Path:
             f"{folder} holds no episodes to look at; a folder with {evaluation.EPISODES} (masgym eval --out) or "
             f"{training.ROLLOUTS} (mastrain, log_rollouts_every) was expected."
         )
+    if path.exists() and path.suffix != ".html" and folder.resolve() in path.resolve().parents:
+        raise BadFile(f"{path} is there, and a file of the run; name another file for the page, such as page.html.")
     with whole_file(path) as page:
         _write(page, folder, first, episodes, texts)
     return path
