@@ -7,6 +7,7 @@ one line that says how to mend it; 130 after Ctrl-C, at any time: so what takes 
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 from masgym.errors import MasgymError
 from masgym.interrupts import STOPPED, hear
@@ -23,13 +24,18 @@ def main(words: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt as stopped:
         from masgym.tags import printable
 
-        print(f"\nmasgym: stopped. {printable(str(stopped))}".rstrip(), file=sys.stderr)
+        _tell(f"\nmasgym: stopped. {printable(str(stopped))}".rstrip())
         return STOPPED
     except (MasgymError, OSError) as error:
         from masgym.cli.screen import one_line
 
-        print(f"masgym: {one_line(str(error))}", file=sys.stderr)
+        _tell(f"masgym: {one_line(str(error))}")
         return 2
+
+
+def _tell(message: str) -> None:
+    with suppress(OSError):  # where nobody can be told, the status still says it
+        print(message, file=sys.stderr)
 
 
 def _run(words: Sequence[str]) -> int:

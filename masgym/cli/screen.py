@@ -32,10 +32,16 @@ def printing_only(result: bool) -> Generator[None]:
         yield
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Called while the error is handled: Rich would end the process here, as if a check had failed."""
+        raise
+
+
 def console(stderr: bool = False) -> Console:
     """Nothing that is printed is read as markup. Tables are not broken where the output is no terminal."""
     file = sys.stderr if stderr else sys.stdout
-    return Console(file=file, markup=False, highlight=False, emoji=False, width=None if file.isatty() else 160)
+    return _Console(file=file, markup=False, highlight=False, emoji=False, width=None if file.isatty() else 160)
 
 
 def shown(text: str) -> str:

@@ -1,6 +1,7 @@
 """Whole processes: two that want one folder, an agent that hangs, Ctrl-C, --resume."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -145,12 +146,24 @@ def test_a_stream_may_be_closed(tmp_path, words, closed, left):
         assert json.loads((tmp_path / "run" / "report.json").read_text())["episodes"] == 2
 
 
-@pytest.mark.parametrize("closed", [">&-", "2>&-"])
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "2>/dev/full"])
 def test_an_error_where_a_stream_is_closed(tmp_path, closed):
     command = f'exec "{sys.executable}" -m masgym verify none.json {closed}'
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.count("\n") == (closed == ">&-")
+
+
+@pytest.mark.parametrize(
+    "words", ["list", "list --json", "eval sokoban --agent random --tasks 1", "validate sokoban --tasks 1"]
+)
+def test_a_reader_that_is_gone_is_no_check_that_failed(tmp_path, words):
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "masgym", *words.split()]
+    done = subprocess.run(command, stdout=write, stderr=-1, text=True, cwd=tmp_path)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (141, "")
 
 
 @pytest.mark.parametrize(("package", "words"), [("masgym", "list"), ("mastrain", "env=none")])
