@@ -24,7 +24,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from masgym.errors import BadValue, MasgymError, UnknownName
 from mastrain.config import parse
-from mastrain.games import check_names
+from mastrain.games import check_names, check_runs
 from mastrain.paths import configs_dir
 
 
@@ -33,9 +33,21 @@ def compose_run(overrides: Sequence[str]) -> dict[str, Any]:
     GlobalHydra.instance().clear()
     with initialize_config_dir(str(configs_dir()), version_base=None):
         try:
+            _check_tuned(overrides)
             return plain(compose("config", list(overrides)))
         except (HydraException, OmegaConfBaseException, ValueError) as error:  # `algo=null` is the last
             raise explain(error, overrides) from error
+
+
+def _check_tuned(overrides: Sequence[str]) -> None:
+    """Raises UnknownName. Hydra passes over an optional option that does not exist: that is for the choice by env and
+    algo alone."""
+    for name, _, chosen in (override.partition("=") for override in overrides):
+        if name == "tuned" and chosen != "none":
+            loader = GlobalHydra.instance().config_loader()
+            known = loader.get_group_options("tuned", config_name="config", overrides=list(overrides))
+            if chosen not in known:
+                raise UnknownName("tuned", chosen, ["none", *known])
 
 
 def plain(config: DictConfig) -> dict[str, Any]:
@@ -151,8 +163,10 @@ def cli() -> None:
         try:
             check_form(overrides)
             check_resume(overrides)
-            for one in jobs(overrides) if {"-m", "--multirun"} & set(arguments) else [tuple(overrides)]:
-                check_names(parse(compose_run(one)))
+            if {"-m", "--multirun"} & set(arguments):
+                check_runs([parse(compose_run(one)) for one in jobs(overrides)])
+            else:
+                check_names(parse(compose_run(overrides)))
         except MasgymError as error:
             sys.exit(_complain(error))
         GlobalHydra.instance().clear()

@@ -13,11 +13,11 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Literal
 
-from masgym.errors import BadValue, MasgymError
+from masgym.errors import BadFile, BadValue, MasgymError
 from masgym.files import locked
 from mastrain.comparison import done, write_report
 from mastrain.config import parse
-from mastrain.games import check_names
+from mastrain.games import check_runs
 from mastrain.suite import CELLS, Cell, Suite, cells, read_suite, with_seeds
 
 USAGE = """python -m mastrain.compare suite=NAME [out=FOLDER] [seeds=0,1] [report_only=true] [override ...]
@@ -42,9 +42,12 @@ def main(arguments: Sequence[str], run: Run | None = None) -> int:
         suite = with_seeds(suite, options["seeds"])
     out = Path(options.get("out", f"runs/compare/{suite.name}"))
     wanted = cells(suite, overrides)
-    for cell in wanted:
-        check_names(parse(cell.config))
     only = options.get("report_only") == "true"
+    configs = [parse(cell.config) for cell in wanted]
+    if only and not out.is_dir():
+        raise BadFile(f"{out} does not exist: nothing of suite={suite.name} was run there; name its folder by out=...")
+    if not only:
+        check_runs(configs)
     with nullcontext() if only else locked(out):
         code = 0 if only else _run_all(suite, wanted, out, run or run_cell)
         for path in write_report(suite, wanted, out):

@@ -15,6 +15,8 @@ T = TypeVar("T")
 
 NANO_REPLY = 1024  # tokens: half of nano's context
 BIG = 1e9
+MOST_EPISODES = 2**17  # of a step, tasks * branches: all of them are held at once
+MOST_SYMBOLS = 16  # that are read in pairs: each pair is a token
 RANGES: Mapping[str, tuple[float, float]] = {  # both ends belong to it
     "seed": (0, 2**31 - 1),
     "torch_threads": (1, 1024),
@@ -22,17 +24,18 @@ RANGES: Mapping[str, tuple[float, float]] = {  # both ends belong to it
     "env.alpha": (0, BIG),
     "env.malformed": (-BIG, 0),
     "env.compact_reply_tokens": (1, BIG),
-    "model.hidden": (0, 65536),
-    "model.layers": (0, 1024),
+    "model.hidden": (0, 4096),
+    "model.layers": (0, 64),
     "model.heads": (0, 1024),
     "model.max_new_tokens": (1, BIG),
     "model.warmstart.steps": (0, BIG),
-    "model.warmstart.batch": (1, BIG),
+    "model.warmstart.batch": (1, 65536),
     "model.warmstart.lr": (1e-12, 10),
     "model.warmstart.corrupt": (0, 0.99),
     "model.warmstart.seed": (0, 2**31 - 1),
     "model.warmstart.threads": (1, 1024),
     "algo.alpha": (0, BIG),
+    "algo.branches": (2, 1024),  # candidates are compared with each other
     "algo.greedy_fraction": (0, 1),
     "algo.temperature": (0.01, 100),
     "algo.lr": (1e-12, 10),
@@ -236,10 +239,11 @@ def check(config: RunConfig) -> None:
         if not low <= number <= high:  # NaN is in no range
             raise BadValue(f"{name} is {number}; a number from {low:g} to {high:g} was expected.")
     algo, train, model = config.algo, config.train, config.model
-    if algo.branches < 2:
+    if train.tasks * algo.branches > MOST_EPISODES:
         raise BadValue(
-            f"algo.branches is {algo.branches}; {algo.name} compares candidates of a group with each other, "
-            "so it needs at least 2."
+            f"train.tasks={train.tasks} with algo.branches={algo.branches}: a step holds "
+            f"{train.tasks * algo.branches:,} episodes or branches at once; at most {MOST_EPISODES:,} were expected. "
+            "Make more steps of fewer tasks."
         )
     if algo.name == "grpo" and config.workflow.name != "solo":
         raise BadValue(
@@ -258,6 +262,7 @@ def check(config: RunConfig) -> None:
         raise BadValue("model.path is missing; name a local folder or a hub id, e.g. model.path=Qwen/Qwen3-1.7B.")
     if model.kind == "nano":
         _check_nano(model)
+    _check_pairs(config.env.compact_pairs)
     if config.policies.kind != "map" and config.policies.map is not None:
         raise BadValue(f"policies.map is read by policies=map only; this run has policies={config.policies.kind}.")
     if not config.run_dir.strip() or config.resume == "":
@@ -297,6 +302,16 @@ def _check_nano(model: ModelConfig) -> None:
         )
     if model.max_new_tokens > NANO_REPLY:
         raise BadValue(f"model.max_new_tokens is {model.max_new_tokens}; nano's context leaves room for {NANO_REPLY}.")
+
+
+def _check_pairs(symbols: str) -> None:
+    """A board's: none is a small letter, so that words stay whole."""
+    good = all("!" <= symbol <= "~" and not symbol.islower() for symbol in symbols)
+    if not good or len(symbols) > MOST_SYMBOLS or len(set(symbols)) < len(symbols):
+        raise BadValue(
+            f"env.compact_pairs is {symbols!r}; the symbols of a board were expected, each once, at most "
+            f"{MOST_SYMBOLS}, printable ASCII without spaces and small letters, as in '.#@G'."
+        )
 
 
 def _build(cls: type[T], data: Any, at: str) -> T:

@@ -1,5 +1,6 @@
 """config -> Game, without torch: wrong names and ranges are told at once."""
 
+from collections.abc import Sequence
 from typing import cast
 
 import masgym
@@ -18,6 +19,16 @@ def check_names(config: RunConfig) -> None:
     for split in ("train", "test", *(["validation"] if config.train.validate_every else [])):
         if game.domain.tasks.size(cast(Split, split)) == 0:
             raise BadValue(f"the tasks given hold none of split {split!r}, which this run needs; give more tasks.")
+
+
+def check_runs(configs: Sequence[RunConfig]) -> None:
+    """All that can be told before the first of these runs begins. Raises UnknownName and BadValue."""
+    for config in configs:
+        check_names(config)
+    from mastrain import algorithms  # torch: only now that the names are right
+
+    for config in configs:
+        algorithms.make(config.algo)
 
 
 def make_game(config: RunConfig) -> Game:

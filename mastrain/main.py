@@ -20,7 +20,7 @@ from mastrain import checkpoint, runlog
 from mastrain.assemble import Run, assemble
 from mastrain.config import RunConfig, parse
 from mastrain.evaluation import evaluate_run
-from mastrain.games import check_names
+from mastrain.games import check_runs
 from mastrain.progress import Progress
 from mastrain.trainer import load, save, train
 
@@ -45,7 +45,7 @@ def main(config: RunConfig, data: Mapping[str, Any]) -> int:
     folder = Path(config.resume or config.run_dir)
     if config.resume is not None:
         config = parse(runlog.read_config(folder))
-    check_names(config)
+    check_runs([config])
     if data["resume"] is None:
         runlog.create(folder, data)
     torch.set_num_threads(config.torch_threads)
@@ -134,7 +134,10 @@ def _json(run: Run, reports: Mapping[str, Report]) -> dict[str, JSON]:
 
 def _read_reports(path: Path) -> dict[str, Report]:
     try:
-        return {name: from_json(report) for name, report in json.loads(path.read_text()).items()}
+        found = {name: from_json(report) for name, report in json.loads(path.read_text()).items()}
+        if set(found) != {"sampled", "greedy"}:
+            raise ValueError(f"it has {sorted(found)}; sampled and greedy were expected")
+        return found
     except (OSError, ValueError, AttributeError) as error:  # a BadFile of from_json is a ValueError too
         raise BadFile(f"{path} holds no reports ({error}); remove it, and resume evaluates anew.") from error
 

@@ -220,6 +220,20 @@ def test_two_at_once_in_one_folder_are_refused_but_for_the_report(tmp_path):
 
 
 @pytest.mark.usefixtures("_small")
+def test_a_report_of_a_folder_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(BadFile, match=r"nothing of suite=small was run there"):
+        main(["suite=small", f"out={tmp_path / 'none'}", "report_only=true"], fake)
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.usefixtures("_small")
+def test_what_only_the_algorithm_knows_is_told_before_the_first_cell(tmp_path):
+    with pytest.raises(BadValue, match=r"algo\.loss is dapo; srpo"):
+        main(["suite=small", f"out={tmp_path}", "algo.name=srpo", "algo.loss=dapo", "algo.entropy_target=0"], fake)
+    assert not (tmp_path / "cells").exists()
+
+
+@pytest.mark.usefixtures("_small")
 def test_a_damaged_report_is_told_with_its_cell(tmp_path):
     assert main(["suite=small", f"out={tmp_path}"], fake) == 0
     cell = cells(read_suite("small"))[0]

@@ -10,7 +10,7 @@ from masgym.errors import BadValue, MasgymError, UnknownName
 from mastrain import algorithms
 from mastrain.__main__ import check_form, check_resume, compose_run, jobs
 from mastrain.config import parse
-from mastrain.games import check_names, make_game
+from mastrain.games import check_names, check_runs, make_game
 from mastrain.paths import configs_dir
 from mastrain.policies import policy_map, roles_of
 
@@ -66,7 +66,18 @@ def test_a_word_that_is_no_override_is_told():
         ("algo=null", MasgymError, "null"),
         ("suite=quick", MasgymError, "suite"),
         ("level=easy", UnknownName, "Did you mean 'env.level'"),
-        ("algo.branches=1", BadValue, "needs at least 2"),
+        ("algo.branches=1", BadValue, "from 2 to 1024"),
+        ("algo.branches=1000000000", BadValue, "from 2 to 1024"),
+        ("train.tasks=1000000", BadValue, "8,000,000 episodes or branches at once"),
+        ("model.hidden=65536", BadValue, "to 4096"),
+        ("model.layers=1000", BadValue, "to 64"),
+        ("model.warmstart.batch=1000000", BadValue, "to 65536"),
+        ("env.compact_pairs=abc", BadValue, "the symbols of a board"),
+        ("env.compact_pairs='..#'", BadValue, "each once"),
+        ("env.compact_pairs='. #'", BadValue, "without spaces"),
+        ("env.compact_pairs='0123456789ABCDEFG'", BadValue, "at most 16"),
+        ("tuned=nope", UnknownName, "sokoban_at_grpo_explore"),
+        ("tuned=sokoban_at_grpo_explor", UnknownName, "Did you mean 'sokoban_at_grpo_explore'"),
         ("algo.clip=wide", BadValue, "a number was expected"),
         ("algo.credit=later", UnknownName, "immediate"),
         ("algo.name=ppo", UnknownName, "at_grpo"),
@@ -103,6 +114,14 @@ def test_a_wrong_override_is_told_with_its_mend(override, error, says):
         instantiate([override])
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_what_is_tuned_may_be_named_or_none_and_is_else_chosen_by_env_and_algorithm():
+    def turns(*overrides):
+        return compose_run(overrides)["algo"]["turns"]
+
+    assert turns("env=sokoban") == turns("env=math", "tuned=sokoban_at_grpo_explore") == 4
+    assert turns("env=math") == turns("env=sokoban", "tuned=none") == turns("env=sokoban", "algo=team_grpo") == 0
 
 
 def test_a_key_of_a_chosen_option_is_no_mistake():
@@ -168,7 +187,23 @@ def test_the_command_line_answers_a_mistake_with_one_line_and_status_2():
     assert "sokoban" in done.stderr
 
 
-def test_every_job_of_a_sweep_is_checked_before_the_first_starts():
+@pytest.mark.parametrize(
+    ("overrides", "says"),
+    [
+        (["algo=srpo_tree,srpo", "algo.credit=turn"], "algo.credit is turn; srpo plays flat episodes"),
+        (["algo=srpo_tree", "algo.credit=turn,immediate"], "return, which immediate credit does not give"),
+        (["algo=srpo", "algo.loss=group,dapo"], "algo.loss is dapo"),
+    ],
+)
+def test_what_only_the_algorithm_knows_is_told_before_the_first_job(overrides, says):
+    configs = [parse(compose_run(one)) for one in jobs(overrides)]
+    check_runs(configs[:1])
+    with pytest.raises(BadValue) as caught:
+        check_runs(configs)
+    assert says in str(caught.value)
+
+
+def test_every_job_of_a_sweep_is_checked_before_the_first_starts(tmp_path):
     assert jobs(["env=sokoban,plan_path", "seed=1,2", "train.steps=3"]) == [
         (env, seed, "train.steps=3") for env in ("env=sokoban", "env=plan_path") for seed in ("seed=1", "seed=2")
     ]
@@ -177,6 +212,12 @@ def test_every_job_of_a_sweep_is_checked_before_the_first_starts():
     assert done.returncode == 2
     assert done.stderr.strip().count("\n") == 0
     assert "'foo'" in done.stderr
+    command = [*command[:4], "algo=srpo_tree,srpo", "algo.credit=turn", f"run_dir={tmp_path}"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.strip().count("\n") == 0
+    assert "srpo plays flat episodes" in done.stderr
+    assert not list(tmp_path.iterdir())
 
 
 def test_help_is_readable():
