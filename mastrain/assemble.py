@@ -19,6 +19,7 @@ from mastrain.inherit import inherit, source_of
 from mastrain.models import ModelSpec, load_model
 from mastrain.nano import Nano
 from mastrain.policies import policy_map, roles_of
+from mastrain.resuming import fixed_settings
 from mastrain.rollout import Team
 from mastrain.types import Prompt, Sampling
 from mastrain.updater import Updater
@@ -58,7 +59,7 @@ def assemble(config: RunConfig, folder: Path, say: Callable[[str], None], fresh:
         warm_start(game, untaught, tokenizers, config.model.warmstart, say, config.sandbox)
         torch.set_num_threads(config.torch_threads)
     engine = TransformersEngine(models, tokenizers, workers=config.engine.workers, max_tokens=config.engine.max_tokens)
-    updaters = {p: Updater(models[p], tokenizers[p], update_settings(config), folder / "checkpoints") for p in models}
+    updaters = {p: Updater(models[p], tokenizers[p], update_settings(config), folder) for p in models}
 
     def encode(policy: str, observation: Observation) -> Prompt:
         return chat.encode(tokenizers[policy], observation.agent, observation.messages)
@@ -82,7 +83,7 @@ def assemble(config: RunConfig, folder: Path, say: Callable[[str], None], fresh:
         updaters=updaters,
         algorithm=algorithm,
         team=team,
-        identity=identity_of(game, policies, models),
+        identity={**identity_of(game, policies, models), "config": fixed_settings(config)},
     )
 
 

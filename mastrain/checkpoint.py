@@ -32,7 +32,7 @@ class Manifest:
     """What a checkpoint is of."""
 
     step: int
-    identity: Mapping[str, JSON]  # game, policies and model shapes: must fit the run that loads it
+    identity: Mapping[str, JSON]  # game, policies, model shapes, config: must fit the run that loads it
 
 
 def save(folder: Path, manifest: Manifest, parts: Mapping[str, tuple[Any, Any, Mapping[str, Any]]], keep: int) -> Path:
@@ -78,7 +78,7 @@ def latest(folder: Path) -> Path:
 
 def read(path: Path, identity: Mapping[str, JSON]) -> Manifest:
     """The manifest, checked against the files and what the run is. Raises BadFile for a damaged checkpoint, BadValue
-    for one of another game or model."""
+    for one of another game, model or config."""
     found = manifest_of(path)
     _check_identity(path, found.identity, json.loads(json.dumps(identity)))
     return found
@@ -143,6 +143,10 @@ def _write(making: Path, manifest: Manifest, parts: Mapping[str, tuple[Any, Any,
 
 
 def _check_files(path: Path, digests: Mapping[str, JSON]) -> None:
+    there = {file.relative_to(path) for file in path.rglob("*") if file.is_file()}
+    own = {file.as_posix() for file in there if not any(part.startswith(".") for part in file.parts)}
+    if unnamed := sorted(own - {MANIFEST, *digests}):
+        raise _damaged(path, f"{MANIFEST} has no SHA-256 of {', '.join(unnamed)}")
     for name, digest in digests.items():
         file = path / name
         try:
@@ -154,7 +158,8 @@ def _check_files(path: Path, digests: Mapping[str, JSON]) -> None:
 
 
 def _check_identity(path: Path, theirs: Mapping[str, JSON], ours: Mapping[str, JSON]) -> None:
-    for k in sorted({*ours, *theirs}):
+    _check_settings(path, theirs.get("config", {}), ours.get("config", {}))
+    for k in sorted({*ours, *theirs} - {"config"}):
         if k == "tasks" and ours.get(k) != theirs.get(k):
             raise BadValue(
                 f"the run of {path} played the tasks of {theirs.get(k)}, and now they are {ours.get(k)}: the file has "
@@ -164,6 +169,17 @@ def _check_identity(path: Path, theirs: Mapping[str, JSON], ours: Mapping[str, J
             raise BadValue(
                 f"{path} is a checkpoint of another run: its {k} is {theirs.get(k)!r}, this run's is {ours.get(k)!r}."
             )
+
+
+def _check_settings(path: Path, theirs: JSON, ours: JSON) -> None:
+    """A setting that the checkpoint does not know came with a later version, whose default is how it was."""
+    if not isinstance(theirs, dict) or not isinstance(ours, dict):
+        raise _damaged(path, f"{MANIFEST} has no mapping in `config`")
+    if changed := [f"{k} was {v!r} and is {ours.get(k)!r}" for k, v in theirs.items() if ours.get(k) != v]:
+        raise BadValue(
+            f"the config of the run of {path} has changed: {'; '.join(changed)}. A run goes on with its own: put that "
+            "back, or begin a new run, with these weights if you like (policies.init_from)."
+        )
 
 
 def _damaged(path: Path, what: str) -> BadFile:

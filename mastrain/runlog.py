@@ -6,7 +6,7 @@ their own.
 
 import json
 from collections.abc import Generator, Iterable, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import yaml
@@ -33,14 +33,12 @@ def create(folder: Path, config: Mapping[str, JSON]) -> None:
 class RunLog:
     """Appends. On resuming after step s, what was logged beyond s is cut off, so that it is not there twice.
 
-    The folder is locked until `close`. Raises BadValue where another process has it, BadFile where the metrics of the
-    steps up to s are not all there.
+    The folder must be the caller's own (`masgym.files.locked`). Raises BadFile where the metrics of the steps up to s
+    are not all there.
     """
 
     def __init__(self, folder: Path, after_step: int) -> None:
         self.folder = folder
-        self._lock = ExitStack()
-        self._lock.enter_context(locked(folder))
         kept = {name: _rows_up_to(folder / name, after_step) for name in (METRICS, TIMINGS, ROLLOUTS)}
         _check_complete(folder / METRICS, [step for step, _ in kept[METRICS]], after_step)
         self.spent = _spent(folder / METRICS, kept[METRICS][-1][1]) if kept[METRICS] else 0  # up to `after_step`
@@ -70,7 +68,6 @@ class RunLog:
 
     def close(self) -> None:
         self._board.close()
-        self._lock.close()
 
     def _append(self, name: str, row: Mapping[str, JSON]) -> None:
         with _writing(self.folder / name), (self.folder / name).open("a") as out:

@@ -22,8 +22,8 @@ def parts(seed=0):
     return {"p": (tiny(seed), nano_tokenizer(), {"steps": seed, "optimizer": {}, "reference": {}})}
 
 
-def save(folder, step, keep=3):
-    return checkpoint.save(folder, Manifest(step=step, identity=IDENTITY), parts(step), keep)
+def save(folder, step, keep=3, identity=IDENTITY):
+    return checkpoint.save(folder, Manifest(step=step, identity=identity), parts(step), keep)
 
 
 def load(folder, identity=IDENTITY):
@@ -89,12 +89,35 @@ def test_the_loaders_tell_it_by_themselves(folder, damage):
 
 @pytest.mark.parametrize(
     "changes",
-    [{"identity": None}, {"identity": []}, {"step": 2}, {"step": "4"}, {"step": None}, {"files": None}, {"format": 1}],
+    [
+        {"identity": None},
+        {"identity": []},
+        {"identity": {**IDENTITY, "config": 3}},
+        {"step": 2},
+        {"step": "4"},
+        {"step": None},
+        {"files": None},
+        {"format": 1},
+    ],
 )
 def test_a_manifest_with_another_content(folder, changes):
     rewrite(folder / "step_000004" / "manifest.json", **changes)
     with pytest.raises(BadFile, match="step_000002"):
         load(folder)
+
+
+@pytest.mark.parametrize("name", ["p/model.safetensors", "p.updater.pt", "p/config.json", None])
+def test_a_manifest_that_vouches_for_less_than_is_there(folder, name):
+    path = folder / "step_000004"
+    files = json.loads((path / "manifest.json").read_text())["files"]
+    rewrite(path / "manifest.json", files={k: v for k, v in files.items() if name not in (k, None)})
+    with pytest.raises(BadFile, match=rf"damaged: manifest.json has no SHA-256 of .*{name or 'p/model'}.*step_000002"):
+        load(folder)
+
+
+def test_what_a_file_manager_leaves_does_no_harm(folder):
+    (folder / "step_000004" / "p" / ".DS_Store").write_text("")
+    assert load(folder)[0].step == 4
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"null", b"\xff\xfe\x00", b"[" * 100_000])
@@ -114,6 +137,17 @@ def test_the_only_checkpoint_damaged(folder):
 def test_another_run(folder):
     with pytest.raises(BadValue, match="its game is 'g', this run's is 'h'"):
         load(folder, {**IDENTITY, "game": "h"})
+
+
+def test_a_config_that_has_changed_is_told_setting_by_setting(tmp_path):
+    config = {"algo.lr": 0.1, "algo.clip": 0.2, "env.params": {"boxes": 1}}
+    save(tmp_path, 0, identity={**IDENTITY, "config": config})
+    assert load(tmp_path, {**IDENTITY, "config": {**config, "later.setting": True}})[0].step == 0
+    changed = {**config, "algo.lr": 0.2, "env.params": {"boxes": 2}}
+    with pytest.raises(BadValue) as told:
+        load(tmp_path, {**IDENTITY, "config": changed})
+    assert "algo.lr was 0.1 and is 0.2; env.params was {'boxes': 1} and is {'boxes': 2}. " in str(told.value)
+    assert "clip" not in str(told.value)
 
 
 def test_a_file_in_the_way(folder):

@@ -106,6 +106,8 @@ def test_greedy_and_random_trees_of_a_small_model(tmp_path):
         assert told["policies"]["actor"][kind]["variance"]["mean"] > 0
     assert told["config"]["algo"]["entropy"] == 0
     assert "greedy / random" in (tmp_path / "one" / "table.md").read_text()
+    left = {path.name for path in (tmp_path / "one").iterdir()}
+    assert left == {"table.md", "gradients.json", ".lock"}
     assert measured(tmp_path / "two")[1]["policies"] == told["policies"]
     assert measured(tmp_path / "three", "seed=1")[1]["policies"] != told["policies"]
 

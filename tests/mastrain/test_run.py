@@ -263,22 +263,32 @@ def test_resuming_what_is_no_run(tmp_path, broken):
         resume(tmp_path)
 
 
-def test_a_checkpoint_of_another_model_is_refused(tmp_path):
+def test_reports_of_before_that_are_none_are_told(tmp_path):
     folder = tmp_path / "run"
     assert start(folder, "train.steps=2") == 0
     before = (folder / "before.json").read_text()
-    for damaged in ("{", "[]", '{"sampled": 1}'):
+    for damaged in ("{", "[]", '{"sampled": 1}', "{}", json.dumps({"sampled": json.loads(before)["sampled"]})):
         (folder / "before.json").write_text(damaged)
         with pytest.raises(BadFile, match="holds no reports"):
             resume(folder)
-    (folder / "before.json").write_text(before)
-    text = (folder / runlog.CONFIG).read_text()
-    (folder / runlog.CONFIG).write_text(text.replace("hidden: 32", "hidden: 64"))
-    with pytest.raises(BadValue, match="models"):
-        resume(folder)
-    (folder / runlog.CONFIG).write_text(text.replace("boxes: 1", "boxes: 2"))
-    with pytest.raises(BadValue, match="game"):
-        resume(folder)
+
+
+def test_the_folder_is_the_runs_own_from_its_start_to_its_end(tmp_path, monkeypatch):
+    """Also while its last lines are said, when the log is closed."""
+    from mastrain import main as module
+
+    folder, seen = tmp_path / "run", []
+    other = f"from pathlib import Path\nfrom masgym.files import locked\nwith locked(Path({str(folder)!r})): pass"
+
+    def look(*_):
+        seen.append(subprocess.run([sys.executable, "-c", other], capture_output=True, text=True).stderr)
+        return ""
+
+    monkeypatch.setattr(module, "_who", look)
+    monkeypatch.setattr(module, "_eval_command", look)
+    assert start(folder, "train.steps=1") == 0
+    look()
+    assert ["in use by another process" in told for told in seen] == [True, True, False]
 
 
 def test_who_comes_second_is_told_before_time_is_spent(tmp_path):

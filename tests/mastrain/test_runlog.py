@@ -1,8 +1,6 @@
 """The run folder's files: whole or not there, owned by one process, and never silently incomplete."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 
@@ -10,27 +8,9 @@ from masgym.errors import BadFile, BadValue
 from mastrain import runlog
 from mastrain.runlog import CONFIG, METRICS, TIMINGS, RunLog
 
-HOLD = """
-import sys
-from pathlib import Path
-from masgym.files import BadValue, locked
-try:
-    with locked(Path(sys.argv[1])):
-        print("locked", flush=True)
-        sys.stdin.readline()
-except BadValue as error:
-    sys.exit(str(error))
-"""
-
 
 def write(folder, steps, name=METRICS):
     (folder / name).write_text("".join(json.dumps({"step": step, "x": 0.5}) + "\n" for step in steps))
-
-
-def other_process(folder):
-    command = [sys.executable, "-c", HOLD, str(folder)]
-    pipe = subprocess.PIPE
-    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
 
 
 def test_a_resumed_log_goes_on_after_the_checkpoint(tmp_path):
@@ -151,21 +131,6 @@ def test_a_write_that_fails_half_way_leaves_the_old_file(tmp_path, monkeypatch, 
         write_it(log)
     assert {name: (tmp_path / name).read_bytes() for name in before} == before
     assert not list(tmp_path.glob("*.new"))
-
-
-def test_a_second_process_is_told(tmp_path):
-    log = RunLog(tmp_path, 0)
-    other = other_process(tmp_path)
-    assert other.wait(300) == 1
-    assert "in use by another process" in other.stderr.read()
-    log.close()
-    other = other_process(tmp_path)
-    assert other.stdout.readline() == "locked\n"
-    with pytest.raises(BadValue, match="in use by another process"):
-        RunLog(tmp_path, 0)
-    other.kill()  # however it ends, the folder is free again
-    other.wait(300)
-    RunLog(tmp_path, 0).close()
 
 
 @pytest.mark.parametrize("spent", ["123", None, True])
