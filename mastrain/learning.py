@@ -67,8 +67,9 @@ def _of_part(policies: Policies, policy: str, rows: Sequence[Row]) -> list[float
 
 
 def by_set_size(rows: Iterable[Row], ratios: LogRatios, objective: SetObjective) -> dict[str, float]:
-    """Means over the sets of each size, and the variance of L_e among them."""
-    sets = {row.action: row for row in rows}
+    """Means over the sets of each size that have an advantage, and the variance of L_e among them. Others cannot be
+    clipped, and are computed only where KL or entropy need them; `measure.of_groups` says how many they are."""
+    sets = {row.action: row for row in rows if row.advantage}
     sizes: dict[int, list[Row]] = {}
     for row in sets.values():
         sizes.setdefault(len(row.set_tokens), []).append(row)

@@ -35,18 +35,23 @@ def of_episodes(episodes: Sequence[Episode]) -> dict[str, float]:
 
 
 def of_groups(groups: Sequence[Group]) -> dict[str, float]:
-    """Group statistics; groups without variance teach nothing, their share is always logged."""
+    """Group statistics; groups without variance teach nothing. Their share is always logged, by set size as the share
+    of candidates."""
     by_role: dict[str, list[bool]] = {}
+    by_size: dict[int, list[bool]] = {}
     for group in groups:
         flat = max(group.rewards) == min(group.rewards)
         roles = "+".join(dict.fromkeys(role_of(agent) for agent in group.actions[0].members))
         by_role.setdefault(roles, []).append(flat)
+        for action in group.actions:  # a router makes sets of several sizes in one group
+            by_size.setdefault(len(action.event.members), []).append(flat)
     every = [flat for flats in by_role.values() for flat in flats]
     return {
         "groups/count": len(groups),
         "groups/zero_variance": fmean(every) if every else 0.0,
         "groups/singleton": fmean(len(group.actions) == 1 for group in groups) if groups else 0.0,  # nothing to compare
         **{f"groups/zero_variance/{role}": fmean(flats) for role, flats in by_role.items()},
+        **{f"sets/K{size}/zero_variance": fmean(flats) for size, flats in sorted(by_size.items())},
     }
 
 

@@ -15,6 +15,8 @@ SPENT = "budget/sampled_tokens"  # the metric that holds what has been sampled f
 def read_config(folder: Path) -> dict[str, Any]:
     """The resolved config of a run. Raises BadFile."""
     path = folder / CONFIG
+    if not folder.exists():
+        raise BadFile(f"{folder} does not exist; the folder of a run was expected.")
     if not path.is_file():
         raise BadFile(f"{folder} is no run folder: it has no {CONFIG}.")
     try:

@@ -15,7 +15,7 @@ from masgym.tasks import object_of
 from masgym.types import JSON, value
 from mastrain.report.groups import SampledGroup, read_groups
 from mastrain.report.history import History, history_of
-from mastrain.run_files import AFTER, BEFORE, METRICS, read_config
+from mastrain.run_files import AFTER, BEFORE, CONFIG, METRICS, read_config
 
 _MOST = 10**300  # of whole numbers: what a float can hold
 UNTRAINED = ("best_of_k", "warm")  # algorithms that make no step
@@ -63,6 +63,8 @@ class RunFolder:
 def read_run(folder: Path) -> RunFolder:
     """Raises BadFile for what is no run folder, and for files in it that cannot be read."""
     config = read_config(folder)
+    if lacking := {"env", "algo", "train"} - set(config):
+        raise BadFile(f"{folder / CONFIG} is of no run of python -m mastrain: it has no {', '.join(sorted(lacking))}.")
     history, not_finite = _read_metrics(folder / METRICS)
     try:
         groups = read_groups(folder)
@@ -110,7 +112,10 @@ def _read_reports(path: Path) -> dict[str, Report]:
     if not path.exists():
         return {}
     try:
-        return {name: from_json(report) for name, report in object_of(path.read_text(), str(path)).items()}
+        found = {name: from_json(report) for name, report in object_of(path.read_text(), str(path)).items()}
+        if not found:
+            raise ValueError("it is empty")
+        return found
     except OSError as error:
         raise BadFile(f"{path} cannot be read ({error.strerror}); mend its permissions.") from error
     except (ValueError, AttributeError, json.JSONDecodeError) as error:

@@ -174,9 +174,44 @@ def test_sets_of_any_size_that_a_router_chose_are_compared():
     workers = [g for g in groups if g.actions[0].event.phase == 1 and g.actions[0].event.turn == 0]
     assert [sorted(len(a.members) for a in group.actions) for group in workers] == [[1, 2, 3]]
     assert ("worker_0", "worker_2") in {a.members for a in workers[0].actions}
+    for phase, agent in ((0, "router_0"), (2, "aggregator_0")):
+        (actions,) = (g.actions for g in groups if (g.actions[0].event.phase, g.actions[0].event.turn) == (phase, 0))
+        assert [a.members for a in actions] == [(agent,)] * 4, "after STOP the aggregator speaks at the same place"
     metrics = of_episodes(episodes)
     assert metrics["sets/K3/candidates"] == sum(len(e.members) == 3 for x in episodes for e in x.events)
     assert metrics["sets/K2/candidates"] >= 1
+
+
+def test_a_malformed_route_is_compared_with_the_other_routes_alone():
+    """Its turn is lost: nobody spoke after it, so no other event of that turn has its episode in its group."""
+    game = masgym.game("plan_path", workflow="routed", style="compact", T=2, n=3, tools=0)
+
+    def reply(request, c):
+        said = "nobody" if request.key[3] == 1 else "<route>0,2</route>"
+        return said if request.prompt.agent == "router_0" else moves(request, c)
+
+    _, _, groups = sample(game, "srpo", "algo.branches=4", reply=reply)
+    of_turn = [[(a.event.key[3], a.members) for a in g.actions] for g in groups if g.actions[0].event.turn == 0]
+    assert of_turn == [
+        [(n, ("router_0",)) for n in range(4)],
+        [(n, ("worker_0", "worker_2")) for n in (0, 2, 3)],
+        [(n, ("aggregator_0",)) for n in (0, 2, 3)],
+    ]
+
+
+def test_groups_without_variance_are_logged_by_set_size():
+    """A router makes sets of several sizes in one group: each is counted at its own."""
+    metrics = dict[str, float]()
+    for index in range(20):
+        _, _, groups = sample(ensemble(), "srpo", "algo.branches=2", index=index)
+        flat = [max(g.rewards) == min(g.rewards) for g in groups]
+        metrics = of_groups(groups)
+        for size in (1, 3):
+            some = [f for f, g in zip(flat, groups, strict=True) for a in g.actions if len(a.members) == size]
+            assert metrics[f"sets/K{size}/zero_variance"] == pytest.approx(sum(some) / len(some))
+        if 0 < sum(flat) < len(flat):
+            return
+    raise AssertionError("in no task do some groups vary and others not")
 
 
 def test_fault_13_a_team_has_never_two_agents_in_one_group_and_keeps_every_turn():

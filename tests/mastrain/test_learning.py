@@ -117,6 +117,17 @@ def test_on_the_policy_that_sampled_no_ratio_is_computed(policies, monkeypatch):
     assert metrics["sets/K2/log_ratio_variance"] == 0
 
 
+def test_what_is_logged_by_set_size_is_of_sets_with_an_advantage(policies):
+    """Whether the others were computed, for KL or entropy, or not."""
+    names, sizes, workers = ("tool", "actor"), (2, 2, 3, 3), policies()
+    rows = {
+        policy: [replace(row, advantage=0.0) if row.event in ((0,), (2,)) else row for row in some]
+        for policy, some in sets(workers, names, sizes, 0.3).items()
+    }
+    some = {policy: [row for row in found if row.advantage] for policy, found in rows.items()}
+    assert update(workers, rows, setwise())[-1] == pytest.approx(update(workers, some, setwise())[-1])
+
+
 def test_no_advantage_no_gradient(policies):
     workers = policies()
     rows = sets(workers, ("tool", "actor"), (2, 3), 0.3)

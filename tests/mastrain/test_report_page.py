@@ -143,6 +143,10 @@ def test_a_torn_last_line_does_no_harm(tmp_path):
     [
         ("config.yaml", ": [", "config.yaml is no YAML"),
         ("config.yaml", "- 1", "holds a list"),
+        ("config.yaml", "{}", "is of no run of python -m mastrain: it has no algo, env, train"),
+        ("config.yaml", "name: nano", "is of no run"),
+        ("before.json", "{}", "before.json holds no reports"),
+        ("after.json", "{}", "after.json holds no reports"),
         ("metrics.jsonl", "no json\n", "metrics.jsonl, line 1"),
         ("metrics.jsonl", "[1]\n", "list instead of a JSON object"),
         ("metrics.jsonl", '{"step": 1}\n{"step": 1}\n', "line 2, field 'step': 1"),
@@ -172,7 +176,10 @@ def test_damaged_files_are_one_line_and_status_2(tmp_path, capsys, name, content
 
 def test_what_is_no_run_or_cannot_be_written_is_told(tmp_path, capsys):
     assert main([str(tmp_path / "none")]) == 2
+    assert "none does not exist" in capsys.readouterr().err
+    assert main([str(tmp_path)]) == 2
     assert "is no run folder" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
     folder = run_folder(tmp_path / "run")
     assert main([str(folder), "--out", str(tmp_path / "no" / "page.html")]) == 2
     assert "cannot be written" in capsys.readouterr().err
