@@ -13,6 +13,7 @@ import importlib
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import field, replace
+from math import isfinite
 from typing import NoReturn
 
 from masgym.errors import BadValue, MasgymError, UnknownName
@@ -94,32 +95,34 @@ class ForeignDomain:
         kind, _, what = self.name.partition(":")
         if kind not in ADAPTERS:
             raise UnknownName("kind of foreign environment", kind, ADAPTERS)
-        with self._made():
+        with self._asked("cannot be made"):
             return importlib.import_module(ADAPTERS[kind]).live(what, dict(self.params))
 
     def players(self) -> tuple[str, ...]:
         env = self.live()
-        with self._made():
+        with self._asked("cannot be made"):
             agents = env.agents
             env.close()
         return agents
 
     @contextmanager
-    def _made(self) -> Generator[None]:
+    def _asked(self, what: str) -> Generator[None]:
         """A boundary: whatever an environment raises before it is played is a BadValue."""
         try:
             yield
         except (MasgymError, KeyboardInterrupt):
             raise
         except BaseException as error:
-            raise BadValue(f"{self.name} cannot be made: {told(error)}.") from error
+            raise BadValue(f"{self.name} {what}: {told(error)}.") from error
 
     def initial(self, task: Task) -> World:
         session, seed = Session(self.live()), int(task.content["seed"])
-        try:
+        with self._asked(f"cannot begin with seed {seed}"):
             shown = session.env.reset(seed)
-        except Exception as error:
-            raise BadValue(f"{self.name} cannot begin with seed {seed}: {type(error).__name__}: {error}.") from error
+        if not shown.active:
+            raise BadValue(
+                f"{self.name} begins with seed {seed} and waits for nobody's action; there is nothing to play."
+            )
         returns = {a: shown.rewards.get(a, 0.0) for a in session.env.agents}
         return World(seed=seed, shown=shown, texts=dict(shown.texts), returns=returns, session=session)
 
@@ -132,9 +135,16 @@ class ForeignDomain:
         session = world.session if world.session.steps == len(world.outputs) else self._replayed(world)
         try:
             shown = session.env.step(outputs)
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             session.steps = -1
             return f"the environment failed on it: {type(error).__name__}: {error}"
+        returns = {a: paid + shown.rewards.get(a, 0.0) for a, paid in world.returns.items()}
+        if odd := [a for a, paid in returns.items() if not isfinite(paid)]:
+            raise BadValue(
+                f"{self.name} gave {odd[0]} rewards that sum to {returns[odd[0]]}; a finite sum was expected."
+            )
         session.steps += 1
         if not shown.active:
             session.env.close()
@@ -143,7 +153,7 @@ class ForeignDomain:
             outputs=(*world.outputs, tuple(outputs.items())),
             shown=shown,
             texts={**world.texts, **shown.texts},
-            returns={a: paid + shown.rewards.get(a, 0.0) for a, paid in world.returns.items()},
+            returns=returns,
             session=session,
         )
 

@@ -22,7 +22,10 @@ def live(what: str, params: Mapping[str, JSON]) -> Live:
     env = _made(what, params)
     if not (hasattr(env, "possible_agents") and hasattr(env, "observation_space")):
         raise BadValue(f"{what} gave {type(env).__name__}; a PettingZoo environment was expected.")
-    for agent in env.possible_agents:
+    agents: Any = list(env.possible_agents)
+    if not agents or not all(isinstance(agent, str) and agent for agent in agents) or len(set(agents)) < len(agents):
+        raise BadValue(f"{what} has the agents {repr(agents)[:200]}; names were expected, each once.")
+    for agent in agents:
         for kind, space in (("observation", env.observation_space(agent)), ("action", env.action_space(agent))):
             if not isinstance(space, spaces.Text) and not (kind == "observation" and _key(space) is not None):
                 raise BadValue(
