@@ -6,6 +6,7 @@ from typing import Any
 
 from masgym.cli.arguments import command, path
 from masgym.cli.screen import one_line
+from masgym.errors import BadFile
 
 
 def add(commands: Any) -> None:
@@ -21,5 +22,7 @@ def run(arguments: argparse.Namespace) -> int:
     from masgym.viewer import write_page
 
     folder = Path(arguments.run_folder)
+    if not arguments.out and (folder / "view.html").is_symlink():  # the folder may be somebody else's
+        raise BadFile(f"{folder / 'view.html'} is a link to another file; say with --out which one is to be written.")
     print(f"written: {one_line(str(write_page(folder, arguments.out or folder / 'view.html')))}")
     return 0

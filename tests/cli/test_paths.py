@@ -89,6 +89,14 @@ def test_a_page_does_not_take_the_place_of_a_file_of_the_run(here, capsys, name)
     assert run(capsys, "view", "run")[0] == run(capsys, "view", "run")[0] == 0
 
 
+def test_a_run_folder_of_others_does_not_choose_what_is_replaced(here, capsys):
+    (here / "mine").write_text("mine")
+    (here / "run" / "view.html").symlink_to("../mine")
+    assert "is a link" in told(capsys, "view", "run")
+    assert (here / "mine").read_text() == "mine"
+    assert run(capsys, "view", "run", "--out", "page.html")[0] == 0
+
+
 def test_rows_are_not_replaced_by_their_tasks(here, capsys):
     rows = json.dumps({"problem": "What is 1+1?", "answer": 2}) + "\n"
     (here / "rows.jsonl").write_text(rows)
