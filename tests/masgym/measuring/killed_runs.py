@@ -52,11 +52,12 @@ def ended(child):
 
 
 def without_latency(folder):
+    """The reports, and what else the folder holds."""
     report = json.loads((folder / "report.json").read_text())
     del report["latency"]
     page = [line for line in (folder / "report.md").read_text().splitlines() if not line.startswith("| seconds")]
     rows = [row[:-2] for row in csv.reader(io.StringIO((folder / "report.csv").read_text()))]
-    return json.dumps(report), page, rows
+    return json.dumps(report), page, rows, sorted(path.name for path in folder.iterdir())
 
 
 def lines(folder):
