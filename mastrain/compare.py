@@ -13,18 +13,21 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Literal
 
-from masgym.errors import BadFile, BadValue, MasgymError
+from masgym.errors import BadFile, BadValue, MasgymError, UnknownName
 from masgym.files import locked
 from mastrain.comparison import done, write_report
 from mastrain.config import parse
 from mastrain.games import check_runs
+from mastrain.side_by_side import INTERRUPTED, Processes, side_by_side
 from mastrain.suite import CELLS, Cell, Suite, cells, read_suite, with_seeds
 
-USAGE = """python -m mastrain.compare suite=NAME [out=FOLDER] [seeds=0,1] [report_only=true] [override ...]
+USAGE = """python -m mastrain.compare suite=NAME [out=FOLDER] [seeds=0,1] [jobs=N] [report_only=true] [override ...]
 
 suite        a file of configs/suite: quick, games, reasoning, ablations
 out          where cells, tables and curves go (runs/compare/NAME); one process at a time
 seeds        in place of the suite's
+jobs         runs at once, each in a process that keeps one core busy; what they say is in out/cells/HASH.log (1)
+cell         only the run of that hash, without a report: for a scheduler of your own; cell=? lists them
 report_only  write the report of what is done, run nothing
 override     of every cell, as for python -m mastrain: budget.sampled_tokens=100000 train.eval_tasks=100
 
@@ -32,6 +35,7 @@ Run again, it goes on. Exit status: 0 done, 1 a cell failed, 2 a mistake in the 
 """
 
 Run = Callable[[Cell, Path], int]  # (cell, the suite's folder) -> exit status
+Outcome = Literal["done", "failed", "interrupted"]
 
 
 def main(arguments: Sequence[str], run: Run | None = None) -> int:
@@ -44,27 +48,33 @@ def main(arguments: Sequence[str], run: Run | None = None) -> int:
     wanted = cells(suite, overrides)
     only = options.get("report_only") == "true"
     configs = [parse(cell.config) for cell in wanted]
+    if "cell" in options:
+        return (run or run_cell)(_named(options["cell"], wanted), out)  # its own folder is locked, not the suite's
+    jobs = _jobs(options.get("jobs", "1"))
     if only and not out.is_dir():
         raise BadFile(f"{out} does not exist: nothing of suite={suite.name} was run there; name its folder by out=...")
     if not only:
         check_runs(configs)
+    own = Processes([*(argument for argument in arguments if not argument.startswith("jobs="))])
+    run = run or (run_cell if jobs == 1 else own.run)
     with nullcontext() if only else locked(out):
-        code = 0 if only else _run_all(suite, wanted, out, run or run_cell)
+        code = 0 if only else _run_all(suite, wanted, out, run, jobs, own.stop)
         for path in write_report(suite, wanted, out):
             print(path)
     return code
 
 
-def _run_all(suite: Suite, wanted: Sequence[Cell], out: Path, run: Run) -> int:
+def _run_all(suite: Suite, wanted: Sequence[Cell], out: Path, run: Run, jobs: int, stop: Callable[[], None]) -> int:
     """-> exit status."""
-    failed = list[Cell]()
-    for number, cell in enumerate(wanted, 1):
-        if done(cell, out):
-            continue
-        print(f"--- {number}/{len(wanted)}: {cell.label} ({out / CELLS / cell.hash})", flush=True)
-        outcome = _try(cell, wanted, out, run)
+
+    def attempt(cell: Cell) -> Outcome:
+        print(f"--- {wanted.index(cell) + 1}/{len(wanted)}: {cell.label} ({out / CELLS / cell.hash})", flush=True)
+        return _try(cell, wanted, out, run)
+
+    waiting, failed = [cell for cell in wanted if not done(cell, out)], list[Cell]()
+    for cell, outcome in side_by_side(waiting, jobs, attempt, stop):
         if outcome == "interrupted":
-            return 130
+            return INTERRUPTED
         if outcome == "failed":
             failed.append(cell)
         else:
@@ -82,7 +92,7 @@ def _report_so_far(suite: Suite, wanted: Sequence[Cell], out: Path) -> None:
         print(f"mastrain.compare: {error}", file=sys.stderr)
 
 
-def _try(cell: Cell, wanted: Sequence[Cell], out: Path, run: Run) -> Literal["done", "failed", "interrupted"]:
+def _try(cell: Cell, wanted: Sequence[Cell], out: Path, run: Run) -> Outcome:
     """Run one cell. Whatever goes wrong in it is its own, said here: the others do not depend on it."""
     missing = [other.label for other in wanted if other.hash in cell.needs and not done(other, out)]
     if missing:
@@ -109,12 +119,25 @@ def run_cell(cell: Cell, out: Path) -> int:
     return train(parse(data), data)
 
 
+def _jobs(given: str) -> int:
+    if not given.isascii() or not given.isdigit() or not 1 <= int(given) <= 1024:
+        raise BadValue(f"jobs={given}; a whole number from 1 to 1024 was expected: runs at once.")
+    return int(given)
+
+
+def _named(given: str, wanted: Sequence[Cell]) -> Cell:
+    found = next((cell for cell in wanted if cell.hash == given), None)
+    if found is None:
+        raise UnknownName("cell", given, [f"{cell.hash} ({cell.label})" for cell in wanted])
+    return found
+
+
 def _options(arguments: Sequence[str]) -> tuple[dict[str, str], list[str]]:
     """(ours, overrides of every cell). Raises BadValue without a suite."""
     ours, overrides = dict[str, str](), list[str]()
     for argument in arguments:
         name, equals, given = argument.partition("=")
-        if equals and name in ("suite", "out", "seeds", "report_only"):
+        if equals and name in ("suite", "out", "seeds", "jobs", "cell", "report_only"):
             ours[name] = given
         else:
             overrides.append(argument)

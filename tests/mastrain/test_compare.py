@@ -195,6 +195,21 @@ def test_a_cell_that_fails_does_not_lose_the_others(tmp_path, capsys, error):
 
 
 @pytest.mark.usefixtures("_small")
+def test_cells_side_by_side_come_to_the_same_report(tmp_path):
+    for jobs in (1, 3):
+        assert main(["suite=small", f"out={tmp_path / str(jobs)}", f"jobs={jobs}"], fake) == 0
+    assert (tmp_path / "1" / "table.csv").read_text() == (tmp_path / "3" / "table.csv").read_text()
+
+
+@pytest.mark.usefixtures("_small")
+def test_one_cell_alone_is_run_by_its_hash(tmp_path):
+    ran, (_, second, *_) = [], cells(read_suite("small"))
+    run = lambda cell, out: ran.append((cell.label, out)) or 130  # noqa: E731
+    assert main(["suite=small", f"out={tmp_path}", f"cell={second.hash}"], run) == 130
+    assert ran == [(second.label, tmp_path)]
+
+
+@pytest.mark.usefixtures("_small")
 def test_an_interrupt_ends_the_suite_and_it_goes_on(tmp_path):
     def run(cell, out):
         raise KeyboardInterrupt
@@ -393,6 +408,8 @@ def test_mean_curves_are_read_between_points():
         (["suite=quik"], UnknownName, "quick"),
         ([], BadValue, "suite=NAME"),
         (["suite=quick", "seeds=a"], BadValue, "whole numbers"),
+        (["suite=quick", "jobs=0"], BadValue, "whole number from 1 to 1024"),
+        (["suite=quick", "cell=abc"], UnknownName, "unknown cell 'abc'. Known: .*(plan_path, warm, seed 0)"),
         (["suite=quick", "train.setps=3"], MasgymError, "train.steps"),
     ],
 )
