@@ -7,11 +7,13 @@ programs that are nearly right ("mutants") from the reference (CURE's idea); a r
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 from masgym.domains.code import taskfile
 from masgym.domains.code.checks import answers, replay, run, run_tests, stated
 from masgym.domains.code.judging import Report, coded, listing, told_apart
-from masgym.domains.code.one_line import draw
+from masgym.domains.code.one_line import NAMES, NANO, draw
 from masgym.domains.code.problem import Case, Problem, case_of, problem_of, shown
 from masgym.domains.code.replies import (
     CODER,
@@ -32,6 +34,7 @@ from masgym.types import JSON, Effect, Slot, Style, Task, ToolCall, ToolResult, 
 
 # Presets: fields of Code.
 LEVELS: dict[str, dict[str, JSON]] = {
+    "nano": {"families": NANO},
     "easy": {},
     "medium": {"file": taskfile.SHIPPED, "difficulty": "medium"},
     "hard": {"file": taskfile.SHIPPED, "difficulty": "hard"},
@@ -67,18 +70,20 @@ class World:
 
 @value
 class Code:
-    """Drawn one-line functions, or with `file` the tasks of a file (problem.py says how they are written).
+    """Drawn one-line functions of `families`, or with `file` the tasks of a file (problem.py: how they are written).
 
     `file` is a path, or the name of a shipped file; `difficulty` keeps only its tasks of that level.
     """
 
     file: str | None = None
     difficulty: str | None = None
+    families: tuple[str, ...] = NAMES  # of one_line.FAMILIES; a list will do
     most_tests: int = 8  # of a tester's reply
     seed: int = 0  # of the collection
 
     def __post_init__(self) -> None:
-        """Raises BadValue for arguments out of range, BadFile for a file that cannot be read as tasks."""
+        """Raises BadValue, UnknownName for arguments out of range, BadFile for a file that cannot be read as tasks."""
+        object.__setattr__(self, "families", _checked_families(self.families))
         for name, least in (("most_tests", 1), ("seed", 0)):
             given = getattr(self, name)
             if not isinstance(given, int) or isinstance(given, bool) or given < least:
@@ -96,7 +101,8 @@ class Code:
     def tasks(self) -> TaskSource:
         if self.file is not None:
             return taskfile.load(self.file, self.difficulty)
-        return Procedural(domain="code", params={}, generate=draw, seed=self.seed)
+        chosen = {} if self.families == NAMES else {"families": list(self.families)}
+        return Procedural(domain="code", params=chosen, generate=partial(draw, families=self.families), seed=self.seed)
 
     @property
     def titles(self) -> Mapping[str, str]:
@@ -251,3 +257,12 @@ def _known(slot: Slot) -> Slot:
     if slot not in _WEIGHTS:
         raise UnknownName("slot of code", slot, _WEIGHTS)
     return slot
+
+
+def _checked_families(given: Any) -> tuple[str, ...]:
+    if not isinstance(given, list | tuple) or not given:
+        raise BadValue(f"families is {given!r}; a list of names was expected, of: {', '.join(NAMES)}.")
+    for name in given:
+        if not isinstance(name, str) or name not in NAMES:
+            raise UnknownName("family of code", name, NAMES)
+    return tuple(given)

@@ -150,6 +150,8 @@ FAMILIES = (
         lambda p, q, a, b: [q.run(p.run(pair)) for pair in zip(a, b, strict=True)],
     ),
 )
+NAMES = tuple(family.name for family in FAMILIES)
+NANO = ("one_step", "two_steps", "check")  # short, and of integers: enough to train and test the small model on
 _KINDS = {
     **{"x": "an integer", "y": "an integer", "n": "an integer of at least 0"},
     **{"s": "a string", "w": "a string of words"},
@@ -157,14 +159,15 @@ _KINDS = {
 }
 
 
-def draw(rng: np.random.Generator, *, family: str | None = None) -> Instance | None:
-    """One random function, of the family of that name if one is given; None where it makes no good task."""
-    known = [f for f in FAMILIES if family in (None, f.name)]
+def draw(rng: np.random.Generator, *, families: Sequence[str] = NAMES) -> Instance | None:
+    """One random function, of the families of those names; None where it makes no good task."""
+    known = [f for f in FAMILIES if f.name in families]
     chosen = known[rng.integers(len(known))]
-    return instance(chosen, tuple(_step(rng, part) for part in chosen.parts))
+    level = "nano" if set(families) <= set(NANO) else "easy"
+    return instance(chosen, tuple(_step(rng, part) for part in chosen.parts), level)
 
 
-def instance(family: Family, steps: Steps) -> Instance | None:
+def instance(family: Family, steps: Steps, level: str = "easy") -> Instance | None:
     """The task of one function; None where its values are too uniform or too few mutants can be told from it."""
     code = family.code(*steps)
     rng = keyed("code", family.name, code)
@@ -190,7 +193,7 @@ def instance(family: Family, steps: Steps) -> Instance | None:
         "time_limit": 0.5,
         "source": f"masgym/one_line/{family.name}",
     }
-    return Instance(content=content, level="easy", optimum=None)
+    return Instance(content=content, level=level, optimum=None)
 
 
 def _step(rng: np.random.Generator, vocabulary: Vocabulary) -> Step:

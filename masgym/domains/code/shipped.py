@@ -49,7 +49,7 @@ def easy() -> Iterator[Instance]:
         for attempt in range(1000):
             if len(made) == _EACH:
                 break
-            drawn = one_line.draw(keyed("shipped", family.name, attempt), family=family.name)
+            drawn = one_line.draw(keyed("shipped", family.name, attempt), families=(family.name,))
             if drawn:
                 made.setdefault(str(drawn.content["reference"]), drawn)
         yield from made.values()

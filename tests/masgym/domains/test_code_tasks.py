@@ -13,13 +13,13 @@ from masgym.domains.code.families import FAMILIES
 from masgym.domains.code.families.template import filled, mutants
 from masgym.domains.code.harness import decode, encode
 from masgym.domains.code.one_line import FAMILIES as ONE_LINE
-from masgym.domains.code.one_line import draw
+from masgym.domains.code.one_line import NAMES, draw
 from masgym.domains.code.pieces import NUMBER, TEXT, Step
 from masgym.domains.code.problem import problem_of, shown
 from masgym.domains.code.replies import expression_of, good_tests, read_tests
 from masgym.domains.code.shipped import task
 from masgym.domains.code.taskfile import SHIPPED, instances, line_of, load
-from masgym.errors import BadFile, UnknownName
+from masgym.errors import BadFile, BadValue, UnknownName
 from masgym.paths import data_file
 from masgym.tasks import SPLITS
 from masgym.tools.python import Python
@@ -31,7 +31,7 @@ SHIPPED_TASKS = instances(TEXT_OF_SHIPPED, SHIPPED)
 def drawn(name, seed=0):
     rng, made = np.random.default_rng([seed, 5]), None
     while made is None:
-        made = draw(rng, family=name)
+        made = draw(rng, families=(name,))
     return made
 
 
@@ -317,3 +317,25 @@ class TestValues:
     def test_cases_are_shown_as_python(self):
         problem = problem_of(GOOD | {"gold": [{"args": ["a\n", {"tuple": [1]}], "expected": {"set": [1]}}]})
         assert shown(problem.gold[0], "function", "f") == "f('a\\n', (1,)) == {1}"
+
+
+class TestFamilies:
+    def test_nano_holds_functions_of_one_integer_only(self):
+        nano = Code(families=LEVELS["nano"]["families"])
+        drawn = [nano.tasks.get("train", index).content for index in range(60)]
+        assert {str(content["source"]).rsplit("/", 1)[1] for content in drawn} == {"one_step", "two_steps", "check"}
+        assert all(content["parameters"] == ["x"] for content in drawn)
+
+    def test_all_of_them_are_the_easy_level_with_the_same_tasks(self):
+        assert Code(families=list(NAMES)) == Code()
+        assert Code(families=list(NAMES)).tasks.get("test", 5) == Code().tasks.get("test", 5)
+        assert Code(families=("one_step",)).tasks.get("test", 5).id != Code(families=("check",)).tasks.get("test", 5).id
+
+    @pytest.mark.parametrize("bad", [(), "one_step", 3, None])
+    def test_something_else_than_names_is_refused(self, bad):
+        with pytest.raises(BadValue, match="a list of names was expected, of: one_step"):
+            Code(families=bad)
+
+    def test_an_unknown_name_is_told_with_those_that_exist(self):
+        with pytest.raises(UnknownName, match=r"family of code.*one_step"):
+            Code(families=("one_stp",))
