@@ -18,7 +18,7 @@ from masgym.files import locked
 from mastrain.comparison import done, write_report
 from mastrain.config import parse
 from mastrain.games import check_runs
-from mastrain.side_by_side import INTERRUPTED, Processes, side_by_side
+from mastrain.side_by_side import INTERRUPTED, Processes, interrupted_by_any_end, side_by_side
 from mastrain.suite import CELLS, Cell, Suite, cells, read_suite, with_seeds
 
 USAGE = """python -m mastrain.compare suite=NAME [out=FOLDER] [seeds=0,1] [jobs=N] [report_only=true] [override ...]
@@ -28,7 +28,7 @@ out          where cells, tables and curves go (runs/compare/NAME); one process 
 seeds        in place of the suite's
 jobs         runs at once, each in a process that keeps one core busy; what they say is in out/cells/HASH.log (1)
 cell         only the run of that hash, without a report: for a scheduler of your own; cell=? lists them
-report_only  write the report of what is done, run nothing
+report_only  true: write the report of what is done, run nothing
 override     of every cell, as for python -m mastrain: budget.sampled_tokens=100000 train.eval_tasks=100
 
 Run again, it goes on. Exit status: 0 done, 1 a cell failed, 2 a mistake in the arguments, 130 interrupted.
@@ -46,18 +46,17 @@ def main(arguments: Sequence[str], run: Run | None = None) -> int:
         suite = with_seeds(suite, options["seeds"])
     out = Path(options.get("out", f"runs/compare/{suite.name}"))
     wanted = cells(suite, overrides)
-    only = options.get("report_only") == "true"
+    only, jobs = _report_only(options.get("report_only", "false")), _jobs(options.get("jobs", "1"))
     configs = [parse(cell.config) for cell in wanted]
     if "cell" in options:
-        return (run or run_cell)(_named(options["cell"], wanted), out)  # its own folder is locked, not the suite's
-    jobs = _jobs(options.get("jobs", "1"))
+        return _run_one(_named(options["cell"], wanted), wanted, out, run or run_cell)
     if only and not out.is_dir():
         raise BadFile(f"{out} does not exist: nothing of suite={suite.name} was run there; name its folder by out=...")
     if not only:
         check_runs(configs)
     own = Processes([*(argument for argument in arguments if not argument.startswith("jobs="))])
     run = run or (run_cell if jobs == 1 else own.run)
-    with nullcontext() if only else locked(out):
+    with nullcontext() if only else locked(out), interrupted_by_any_end() if jobs > 1 else nullcontext():
         code = 0 if only else _run_all(suite, wanted, out, run, jobs, own.stop)
         for path in write_report(suite, wanted, out):
             print(path)
@@ -71,7 +70,8 @@ def _run_all(suite: Suite, wanted: Sequence[Cell], out: Path, run: Run, jobs: in
         print(f"--- {wanted.index(cell) + 1}/{len(wanted)}: {cell.label} ({out / CELLS / cell.hash})", flush=True)
         return _try(cell, wanted, out, run)
 
-    waiting, failed = [cell for cell in wanted if not done(cell, out)], list[Cell]()
+    once = {cell.hash: cell for cell in reversed(wanted)}  # rows of one config are one run
+    waiting, failed = [cell for cell in wanted if once[cell.hash] is cell and not done(cell, out)], list[Cell]()
     for cell, outcome in side_by_side(waiting, jobs, attempt, stop):
         if outcome == "interrupted":
             return INTERRUPTED
@@ -94,9 +94,8 @@ def _report_so_far(suite: Suite, wanted: Sequence[Cell], out: Path) -> None:
 
 def _try(cell: Cell, wanted: Sequence[Cell], out: Path, run: Run) -> Outcome:
     """Run one cell. Whatever goes wrong in it is its own, said here: the others do not depend on it."""
-    missing = [other.label for other in wanted if other.hash in cell.needs and not done(other, out)]
-    if missing:
-        print(f"mastrain.compare: it begins from {', '.join(missing)}, which is not done", file=sys.stderr)
+    if missing := ", ".join(other.label for other in _missing(cell, wanted, out)):
+        print(f"mastrain.compare: {cell.label} begins from {missing}, which is not done", file=sys.stderr)
         return "failed"
     try:
         return "interrupted" if run(cell, out) else "done"
@@ -107,6 +106,21 @@ def _try(cell: Cell, wanted: Sequence[Cell], out: Path, run: Run) -> Outcome:
     except Exception:  # a bug, or the machine's fault (memory, disk)
         traceback.print_exc()
     return "failed"
+
+
+def _missing(cell: Cell, wanted: Sequence[Cell], out: Path) -> list[Cell]:
+    """The runs that it begins from and that are not done."""
+    return [*{other.hash: other for other in wanted if other.hash in cell.needs and not done(other, out)}.values()]
+
+
+def _run_one(cell: Cell, wanted: Sequence[Cell], out: Path, run: Run) -> int:
+    """`cell=HASH`. Its own folder is locked, not the suite's. Raises BadValue before what it begins from is done."""
+    if missing := ", ".join(f"{other.label} (cell={other.hash})" for other in _missing(cell, wanted, out)):
+        raise BadValue(f"{cell.label} begins from {missing}, which is not done; run that first.")
+    if done(cell, out):
+        print(f"{cell.label} is done ({out / CELLS / cell.hash})")
+        return 0
+    return run(cell, out)
 
 
 def run_cell(cell: Cell, out: Path) -> int:
@@ -123,6 +137,12 @@ def _jobs(given: str) -> int:
     if not given.isascii() or not given.isdigit() or not 1 <= int(given) <= 1024:
         raise BadValue(f"jobs={given}; a whole number from 1 to 1024 was expected: runs at once.")
     return int(given)
+
+
+def _report_only(given: str) -> bool:
+    if given not in ("true", "false"):
+        raise BadValue(f"report_only={given}; true or false was expected.")
+    return given == "true"
 
 
 def _named(given: str, wanted: Sequence[Cell]) -> Cell:

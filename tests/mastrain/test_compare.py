@@ -209,6 +209,42 @@ def test_one_cell_alone_is_run_by_its_hash(tmp_path):
     assert ran == [(second.label, tmp_path)]
 
 
+def test_one_cell_alone_waits_for_what_it_begins_from_and_is_not_run_twice(suites, tmp_path, capsys):
+    """A checkpoint of a run in progress is not where it ends."""
+    _, actor, _, swapped = cells(suites("chain", CHAIN))
+    arguments = ["suite=chain", f"out={tmp_path}"]
+    with pytest.raises(
+        BadValue, match=rf"begins from plan_path, actor alone, seed 0 \(cell={actor.hash}\), which is not"
+    ):
+        main([*arguments, f"cell={swapped.hash}"], fake)
+    assert main([*arguments, f"cell={actor.hash}"], fake) == 0
+    assert main([*arguments, f"cell={swapped.hash}"], fake) == 0
+    assert main([*arguments, f"cell={swapped.hash}"], lambda cell, out: pytest.fail("ran")) == 0
+    assert f"{swapped.label} is done" in capsys.readouterr().out
+
+
+TWINS = SMALL.replace("  warm:", "  twin: [algo=warm]\n  warm:")
+
+
+@pytest.mark.parametrize("jobs", [1, 4])
+def test_rows_of_one_config_are_one_run(suites, tmp_path, jobs):
+    made, ran = cells(suites("twins", TWINS)), []
+    assert len({cell.hash for cell in made}) == 4 < len(made)
+    run = lambda cell, out: ran.append(cell.hash) or fake(cell, out)  # noqa: E731
+    assert main(["suite=twins", f"out={tmp_path}", f"jobs={jobs}"], run) == 0
+    assert sorted(ran) == sorted({cell.hash for cell in made})
+    twin, warm, _ = csv.DictReader((tmp_path / "table.csv").open())
+    assert twin | {"method": ""} == warm | {"method": ""}
+
+
+@pytest.mark.usefixtures("_small")
+@pytest.mark.parametrize("given", ["True", "yes", "1", ""])
+def test_report_only_is_true_or_false(tmp_path, given):
+    """A slip does not begin a suite."""
+    with pytest.raises(BadValue, match="true or false was expected"):
+        main(["suite=small", f"out={tmp_path}", f"report_only={given}"], lambda cell, out: pytest.fail("ran"))
+
+
 @pytest.mark.usefixtures("_small")
 def test_an_interrupt_ends_the_suite_and_it_goes_on(tmp_path):
     def run(cell, out):

@@ -1,5 +1,7 @@
 """Cells of a suite at once: as many as asked, each after those it begins from, each in a process of its own."""
 
+import os
+import signal
 import sys
 import threading
 import time
@@ -7,7 +9,7 @@ import time
 import pytest
 
 from masgym.errors import MasgymError
-from mastrain.side_by_side import INTERRUPTED, Processes, side_by_side
+from mastrain.side_by_side import INTERRUPTED, Processes, interrupted_by_any_end, side_by_side
 from mastrain.suite import Cell
 
 
@@ -58,9 +60,63 @@ def test_left_early_it_stops_those_that_run():
     assert stopped.is_set()
 
 
+def test_told_again_while_it_waits_for_them_it_stops_them_again():
+    """The first Ctrl-C lets a run end its step, the second ends it at once."""
+    told, over = [], threading.Event()
+
+    def stop():
+        told.append(1)
+        if len(told) == 1:
+            threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        else:
+            over.set()
+
+    for _ in (ends := side_by_side([A, B, D], 2, lambda one: one is A or over.wait(20), stop)):
+        break
+    ends.close()
+    assert len(told) == 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_any_end_is_as_ctrl_c(number):
+    before = signal.getsignal(number)
+
+    def end():
+        os.kill(os.getpid(), number)
+        time.sleep(5)
+
+    with pytest.raises(KeyboardInterrupt), interrupted_by_any_end():
+        end()
+    assert signal.getsignal(number) is before
+
+
+def test_what_is_ignored_stays_ignored():
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with interrupted_by_any_end():
+            os.kill(os.getpid(), signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_none_begins_after_the_stop(tmp_path):
+    own = Processes([])
+    own._command = [sys.executable, "-c", "import time; time.sleep(60)"]
+    own.stop()
+    assert own.run(A, tmp_path) == INTERRUPTED
+
+
+def test_a_process_that_python_itself_ends_at_ctrl_c_is_interrupted(tmp_path):
+    own = Processes([])
+    own._command = [sys.executable, "-c", "import os, signal; os.kill(os.getpid(), signal.SIGINT)"]
+    assert own.run(A, tmp_path) == INTERRUPTED
+
+
 def test_a_process_that_fails_is_told_with_what_it_said(tmp_path):
     own = Processes(["suite=nope"])
-    with pytest.raises(MasgymError, match=rf"a, m, seed 0: its process ended with status 2; .*{A.hash}\.log says why"):
+    with pytest.raises(
+        MasgymError, match=rf"a, m, seed 0: its process ended with status 2 \(.*'nope'.*\); see .*{A.hash}"
+    ):
         own.run(A, tmp_path)
     assert "unknown suite 'nope'" in (tmp_path / "cells" / f"{A.hash}.log").read_text()
 
