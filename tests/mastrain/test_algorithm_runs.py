@@ -47,14 +47,17 @@ class Scripted(TransformersEngine):
         return [tuple(self._said(request, c) for c in range(request.n)) for request in requests]
 
     def _said(self, request, c):
-        rng = keyed(*request.key, request.prompt.agent, c)
-        text = "0,1" if request.prompt.agent == "router_0" else "".join(rng.choice(list("UDLR"), size=2))
+        text = self._text(request, c)
         tokenizer = self._tokenizers[request.policy]
         ids = (*tokenizer.encode(text, add_special_tokens=False), tokenizer.eos_token_id)
         empty = Completion(
             text=text, ids=ids, logps=(), finish="stop", policy=request.policy, version=self._versions[request.policy]
         )
         return replace(empty, logps=self.logps(request.policy, request.prompt, empty, request.sampling.temperature))
+
+    def _text(self, request, c):
+        rng = keyed(*request.key, request.prompt.agent, c)
+        return "0,1" if request.prompt.agent == "router_0" else "".join(rng.choice(list("UDLR"), size=2))
 
 
 @pytest.fixture(autouse=True)
