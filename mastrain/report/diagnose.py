@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from mastrain.report import outcome, policy, replies, signal, states
+from mastrain.report import bonus, outcome, policy, replies, signal, states
 from mastrain.report.finding import ORDER, Diagnostic, Finding, percent
 from mastrain.report.reading import RunFolder
 
@@ -33,7 +33,9 @@ RULES = {  # how each is judged, for people
     "signal by role": f"Fault from {percent(signal.SILENT)} flat groups, or for a role that is not asked or not moved.",
     "entropy": f"Collapsed below {policy.CERTAIN:g} nats a token, or below {policy.LITTLE:g} nats and "
     f"{percent(policy.COLLAPSED)} of the start; rising above {policy.DISSOLVED:g} times the start and "
-    f"{policy.MUCH:g} nats more.",
+    f"{policy.MUCH:g} nats more. Undone by its bonus: that grew {bonus.GROWN:g} times, entropy came to "
+    f"{bonus.RISEN:g} times its least and {bonus.MORE:g} nats more, and success in training fell below "
+    f"{percent(bonus.HALF)} of its best, or a reward by {outcome.RISE:g} standard errors.",
     "dead states": f"Warning above {percent(states.DEAD)} of the episodes, fault above {percent(states.MANY_DEAD)}.",
     "malformed replies": f"Warning above {percent(replies.SOME)} of a role's, fault above {percent(replies.MANY)}.",
     "states in training and alone": "Total variation distance between histograms over (turn, stage), inside of "

@@ -97,7 +97,7 @@ def reward_alone(run: RunFolder) -> Sequence[Finding]:
     if not run.trains or not history.parted("validation/success"):
         return []
     before, after = history.early("validation/success"), history.late("validation/success")
-    risen = {role: _rise(run, name) for role, name in history.names(r"(\w+)/reward").items()}
+    risen = {role: rise(run, name) for role, name in history.names(r"(\w+)/reward").items()}
     up = [f"{role} by {change:+.2f}" for role, (change, errors) in risen.items() if errors >= RISE]
     if not up or before is None or after is None or solved(run):
         return []
@@ -171,8 +171,8 @@ def _change(before: Estimate, after: Estimate) -> str:
     return f"{100 * before.mean:.1f} to {100 * after.mean:.1f} %"
 
 
-def _rise(run: RunFolder, name: str) -> tuple[float, float]:
-    """(change between the windows, in standard errors of it)."""
+def rise(run: RunFolder, name: str) -> tuple[float, float]:
+    """A metric's (change between the windows, in standard errors of it); 0 where they cannot be compared."""
     points, window = [number for _, number in run.history.series(name)], run.history.window(name)
     if not run.history.parted(name):
         return 0.0, 0.0

@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from statistics import median
 
+from mastrain.report.bonus import overgrown, undone
 from mastrain.report.finding import Finding, listed, percent
 from mastrain.report.outcome import solved
 from mastrain.report.reading import RunFolder
 
 CERTAIN = 0.1  # nats a token: about the entropy of one token in ten that is still open
+HELD, SOME = 0.7, 0.1  # of the entropy at the start: a target; in nats: none that is less helps
 COLLAPSED, LITTLE = 0.3, 0.3  # of the entropy at the start, and in nats: both make a collapse
 DISSOLVED, MUCH = 1.5, 0.5  # times the entropy at the start, and nats above it: noise takes over
 CLIPPED = 0.3  # share of tokens or sets without gradient
@@ -17,7 +19,7 @@ SPIKE = 10.0  # times the median
 
 
 def entropy(run: RunFolder) -> Sequence[Finding]:
-    """Per policy: has it collapsed, or dissolved?"""
+    """Per policy: has it collapsed, or dissolved, and has the bonus done that?"""
     about, history = "entropy", run.history
     names = history.names(r"([\w-]+)/entropy")
     if not names:
@@ -26,10 +28,13 @@ def entropy(run: RunFolder) -> Sequence[Finding]:
     seen = "; ".join(f"{p} {history.told(name, _nats)}" for p, name in names.items())
     parted = {p for p, name in names.items() if history.parted(name)}
     fallen = [p for p, (a, b) in ends.items() if b < CERTAIN or (p in parted and b < min(COLLAPSED * a, LITTLE))]
-    risen = [p for p, (a, b) in ends.items() if p in parted and b > max(DISSOLVED * a, a + MUCH)]
+    noisy = overgrown(run)
+    risen = [p for p, (a, b) in ends.items() if p in parted and p not in noisy and b > max(DISSOLVED * a, a + MUCH)]
     found = list[Finding]()
+    if noisy:
+        found.append(undone(run, noisy))
     if fallen:
-        found.append(_collapse(run, fallen, seen))
+        found.append(_collapse(run, fallen, seen, HELD * min(ends[p][0] for p in fallen)))
     if risen:
         found.append(_dissolving(risen, seen))
     return found or [Finding(about=about, severity="good", title="Entropy holds", seen=f"{seen}.")]
@@ -111,7 +116,9 @@ def _nats(entropy: float) -> str:
     return f"{entropy:.2f} nats a token"
 
 
-def _collapse(run: RunFolder, fallen: Sequence[str], seen: str) -> Finding:
+def _collapse(run: RunFolder, fallen: Sequence[str], seen: str, target: float) -> Finding:
+    """`target`: nats. One above the entropy of the start would make the bonus grow without end."""
+    follow = target >= SOME and target > run.number("algo.entropy_target", 0)
     flat = run.history.late("groups/zero_variance") or 0.0
     done = solved(run)
     return Finding(
@@ -121,7 +128,7 @@ def _collapse(run: RunFolder, fallen: Sequence[str], seen: str) -> Finding:
         seen=f"{seen}; {percent(flat)} of the groups have no variance at the end.",
         why="A policy that always says the same explores nothing: its groups no longer vary, and learning ends.",
         advice=(
-            "`algo.entropy_target=0.5`: a bonus that follows a target",
+            *([f"`algo.entropy_target={target:.1g}`: a bonus that follows a target"] if follow else []),
             "`algo.entropy` up",
             "`algo.lr` down, or `algo.schedule=linear`",
             "`algo.temperature` up",

@@ -111,6 +111,54 @@ def test_entropy_that_falls_or_rises(tmp_path):
     assert found(tmp_path, "entropy", rising) == [("warning", "Entropy of tool rises")]
 
 
+def overgrown(entropy=1.4, bonus=0.23, success=0.0, reward=None):
+    """Entropy of the start below its target: the bonus grows to `bonus` by step 14, then entropy rises to `entropy`."""
+
+    def change(step):
+        before, after = (min(step, 14) - 1) / 13, max(0, step - 14) / 3
+        row = {
+            "tool/entropy": 0.43 - 0.15 * before + min(1, after) * (entropy - 0.28),
+            "tool/entropy_coefficient": 0.01 + (bonus - 0.01) * before if step < 18 else 0.01,
+            "actor/entropy_coefficient": 0.01,
+            "sample/success": 0.2 + 0.2 * before + min(1, after) * (success - 0.4),
+        }
+        return row | ({} if reward is None else {"tool/reward": min(1, after) * reward + 0.01 * (step % 2)})
+
+    return metrics(change)
+
+
+def test_a_bonus_whose_target_lies_above_what_the_policy_needs(tmp_path):
+    config = {"algo": {"entropy": 0.01, "entropy_target": 0.5}}
+    says = [("fault", "The entropy bonus of tool has undone what was learned")]
+    assert found(tmp_path, "entropy", overgrown(), config=config) == says
+    text = said(tmp_path, "entropy", overgrown(), config=config)
+    assert "from 0.01 to 0.23 (step 14), entropy from 0.29 nats a token at the least to 1.40 at the end" in text
+    assert "success in training fell from 38 % to 0 %" in text
+    assert "`algo.entropy_target` (now 0.5) lower: 0.26" in text
+    assert "`algo.entropy_target=0`" in text
+    assert found(tmp_path, "entropy", overgrown(success=0.4, reward=-0.5), config=config) == says  # reward tells, too
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"entropy": 0.4}, {"bonus": 0.03, "entropy": 0.7}, {"success": 0.3, "entropy": 0.7}],
+    ids=["no noise", "bonus as it was", "still good"],
+)
+def test_a_bonus_that_does_its_work_is_no_fault(tmp_path, other):
+    config = {"algo": {"entropy": 0.01, "entropy_target": 0.5}}
+    assert [severity for severity, _ in found(tmp_path, "entropy", overgrown(**other), config=config)] == ["good"]
+
+
+def test_the_target_that_is_advised_lies_below_the_entropy_of_the_start(tmp_path):
+    """One above it makes the bonus grow without end."""
+    rows = metrics(falling("tool/entropy", 0.45, 0.05))
+    assert "`algo.entropy_target=0.3`" in said(tmp_path, "entropy", rows)
+    config = {"algo": {"entropy": 0.01, "entropy_target": 0.5}}
+    assert "`algo.entropy_target=" not in said(tmp_path, "entropy", rows, config=config)
+    certain = metrics(lambda step: {"tool/entropy": 0.05})
+    assert "`algo.entropy_target=" not in said(tmp_path, "entropy", certain)
+
+
 def test_a_solved_task_is_no_fault(tmp_path):
     rows = metrics(lambda step: {"groups/zero_variance": 0.9, "tool/entropy": 0.05})
     parts = {"after": report(0.98, 0.96, 0.99)}
