@@ -143,6 +143,17 @@ def check_form(overrides: Sequence[str]) -> None:
             raise BadValue(f"{word!r} is no setting; KEY=VALUE was expected, as in env=sokoban or train.steps=50.")
 
 
+def check_placed(overrides: Sequence[str], out: str | None) -> None:
+    """For commands whose `out` says where everything lies. Raises BadValue for an `out` that names nothing, for a word
+    that is no override, and for overrides that would put a run elsewhere."""
+    if out == "":
+        raise BadValue("out= names no folder; give one, or leave it out.")
+    check_form(overrides)
+    for override in overrides:
+        if override.lstrip("+").startswith(("run_dir=", "resume=")):
+            raise BadValue(f"{override}: out=FOLDER says where runs go here, and that is where they go on, too.")
+
+
 def jobs(overrides: Sequence[str]) -> list[tuple[str, ...]]:
     """Overrides with sweeps (`env=sokoban,plan_path`) -> the overrides of every job."""
     try:

@@ -15,6 +15,7 @@ from typing import Literal
 
 from masgym.errors import BadFile, BadValue, MasgymError, UnknownName
 from masgym.files import locked
+from mastrain.__main__ import check_placed
 from mastrain.comparison import done, write_report
 from mastrain.config import parse
 from mastrain.games import check_runs
@@ -163,6 +164,7 @@ def _options(arguments: Sequence[str]) -> tuple[dict[str, str], list[str]]:
             overrides.append(argument)
     if "suite" not in ours:
         raise BadValue("suite=NAME is missing; python -m mastrain.compare --help lists them.")
+    check_placed(overrides, ours.get("out"))
     return ours, overrides
 
 

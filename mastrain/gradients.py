@@ -20,6 +20,7 @@ import numpy as np
 import torch
 from rich.console import Console
 from torch import Tensor
+from transformers.utils.logging import disable_progress_bar
 
 from masgym.errors import BadValue, MasgymError
 from masgym.estimates import Estimate
@@ -28,11 +29,11 @@ from masgym.game import role_of
 from masgym.tables import Block, markdown_table, rich_table
 from masgym.types import JSON, value
 from mastrain import algorithms
-from mastrain.__main__ import compose_run
+from mastrain.__main__ import check_placed, compose_run
 from mastrain.algorithms import Algorithm, groups_of, rows_of
 from mastrain.assemble import Run, assemble
 from mastrain.batch import micro_batches
-from mastrain.config import parse
+from mastrain.config import AlgoConfig, parse
 from mastrain.engines.base import run as run_loop
 from mastrain.games import check_names
 from mastrain.measure import of_episodes, sampled_tokens
@@ -66,10 +67,11 @@ def main(arguments: Sequence[str], console: Console) -> dict[str, Comparison]:
     data = compose_run([*overrides, *_WITHOUT])
     config = parse(data)
     check_names(config)
-    trees = {name: algorithms.make(replace(config.algo, greedy_fraction=f)) for name, f in KINDS.items()}
+    trees = _trees(config.algo)
     out = Path(options.get("out", f"runs/gradients/{config.env.name}"))
     batches, tokens = _count(options, "batches", 32, 2), _count(options, "tokens", 20000, 1)
     torch.set_num_threads(config.torch_threads)
+    disable_progress_bar()  # transformers' own, where weights are read
     with locked(out):
         run = assemble(config, out, console.print)
         kinds = {name: measure(run, name, algorithm, batches, tokens) for name, algorithm in trees.items()}
@@ -134,6 +136,18 @@ def cost(episode: Episode) -> int:
     return sampled_tokens(of_episodes([episode]))
 
 
+def _trees(config: AlgoConfig) -> dict[str, Algorithm]:
+    """Kind -> the algorithm with trees that go on so. Raises BadValue for one without trees."""
+    try:
+        return {name: algorithms.make(replace(config, greedy_fraction=f)) for name, f in KINDS.items()}
+    except BadValue as error:
+        algorithms.make(config)  # what is wrong with it anyway
+        raise BadValue(
+            f"algo={config.name} plays no trees, so there are no greedy ones to compare with random ones; use "
+            "algo=at_grpo, algo=at_grpo_explore or algo=srpo_tree."
+        ) from error
+
+
 def _compared(kinds: Sequence[Tensor], seed: int) -> Comparison:
     every = torch.cat(list(kinds)).double()
     gram: np.ndarray = (every @ every.T).numpy()
@@ -183,6 +197,7 @@ def _options(arguments: Sequence[str]) -> tuple[dict[str, str], list[str]]:
             ours[name] = given
         else:
             overrides.append(argument)
+    check_placed(overrides, ours.get("out"))
     return ours, overrides
 
 

@@ -238,6 +238,21 @@ def test_rows_of_one_config_are_one_run(suites, tmp_path, jobs):
 
 
 @pytest.mark.usefixtures("_small")
+@pytest.mark.parametrize(
+    ("argument", "says"),
+    [
+        ("resume=runs/other", "out=FOLDER says"),  # each cell would go on with that run
+        ("run_dir=runs/other", "out=FOLDER says"),
+        ("out=", "out= names no folder"),
+        ("--jobs", "'--jobs' is no setting"),
+    ],
+)
+def test_where_runs_go_is_said_by_out(argument, says):
+    with pytest.raises(BadValue, match=says):
+        main(["suite=small", argument], lambda cell, out: pytest.fail("ran"))
+
+
+@pytest.mark.usefixtures("_small")
 @pytest.mark.parametrize("given", ["True", "yes", "1", ""])
 def test_report_only_is_true_or_false(tmp_path, given):
     """A slip does not begin a suite."""

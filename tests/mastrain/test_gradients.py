@@ -114,8 +114,21 @@ def test_greedy_and_random_trees_of_a_small_model(tmp_path):
 
 @pytest.mark.parametrize(
     ("argument", "says"),
-    [("batches=1", "from 2"), ("tokens=none", "whole number"), ("algo=team_grpo", "flat episodes")],
+    [
+        ("batches=1", "from 2"),
+        ("tokens=none", "whole number"),
+        ("algo=team_grpo", "algo=team_grpo plays no trees"),
+        ("algo=warm", "algo=warm plays no trees"),
+        ("algo.greedy_fraction=2", "greedy_fraction is 2"),
+        ("resume=runs/other", "out=FOLDER says"),
+        ("run_dir=runs/other", "out=FOLDER says"),
+    ],
 )
 def test_mistakes_are_told(tmp_path, argument, says):
     with pytest.raises(BadValue, match=says):
         measured(tmp_path / "out", argument)
+
+
+def test_an_empty_folder_is_not_the_working_directory():
+    with pytest.raises(BadValue, match="out= names no folder"):
+        gradients.main(["out=", *TINY], Console())
