@@ -38,6 +38,28 @@ def undone(run: RunFolder, policies: Sequence[str]) -> Finding:
     )
 
 
+def begin_below(run: RunFolder) -> tuple[str, ...]:
+    """Policies whose entropy at the start is below the target of the bonus."""
+    target = run.number("algo.entropy_target", 0)
+    names = run.history.names(r"([\w-]+)/entropy")
+    return tuple(policy for policy, name in names.items() if (run.history.early(name) or 0.0) < target)
+
+
+def below(run: RunFolder, policies: Sequence[str]) -> Finding:
+    """What is said of them."""
+    starts = {policy: run.history.early(f"{policy}/entropy") or 0.0 for policy in policies}
+    told = listed([f"{policy} {entropy:.2f}" for policy, entropy in starts.items()])
+    return Finding(
+        about="entropy",
+        severity="note",
+        title=f"The start has less entropy than the bonus aims at: {listed(policies)}",
+        seen=f"Nats a token at the start: {told}; algo.entropy_target is {run.number('algo.entropy_target', 0):g}.",
+        why="The bonus asks for more noise than the start has, and grows until it gets it: see whether success falls "
+        "as it does.",
+        advice=(f"`algo.entropy_target` lower: {0.7 * min(starts.values()):.2g}, below the entropy of the start",),
+    )
+
+
 def _grew(run: RunFolder, policy: str) -> bool:
     points = run.history.series(f"{policy}/entropy_coefficient")
     return max(bonus for _, bonus in points) >= GROWN * points[0][1] > 0

@@ -35,7 +35,8 @@ RULES = {  # how each is judged, for people
     f"{percent(policy.COLLAPSED)} of the start; rising above {policy.DISSOLVED:g} times the start and "
     f"{policy.MUCH:g} nats more. Undone by its bonus: that grew {bonus.GROWN:g} times, entropy came to "
     f"{bonus.RISEN:g} times its least and {bonus.MORE:g} nats more, and success in training fell below "
-    f"{percent(bonus.HALF)} of its best, or a reward by {outcome.RISE:g} standard errors.",
+    f"{percent(bonus.HALF)} of its best, or a reward by {outcome.RISE:g} standard errors. "
+    "Noted: a start below `algo.entropy_target`.",
     "dead states": f"Warning above {percent(states.DEAD)} of the episodes, fault above {percent(states.MANY_DEAD)}.",
     "malformed replies": f"Warning above {percent(replies.SOME)} of a role's, fault above {percent(replies.MANY)}.",
     "states in training and alone": "Total variation distance between histograms over (turn, stage), inside of "

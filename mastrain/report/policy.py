@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from statistics import median
 
-from mastrain.report.bonus import overgrown, undone
+from mastrain.report.bonus import begin_below, below, overgrown, undone
 from mastrain.report.finding import Finding, listed, percent
 from mastrain.report.outcome import solved
 from mastrain.report.reading import RunFolder
@@ -33,6 +33,8 @@ def entropy(run: RunFolder) -> Sequence[Finding]:
     found = list[Finding]()
     if noisy:
         found.append(undone(run, noisy))
+    elif low := begin_below(run):
+        found.append(below(run, low))
     if fallen:
         found.append(_collapse(run, fallen, seen, HELD * min(ends[p][0] for p in fallen)))
     if risen:

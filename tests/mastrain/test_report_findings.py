@@ -146,6 +146,10 @@ def test_a_bonus_whose_target_lies_above_what_the_policy_needs(tmp_path):
 )
 def test_a_bonus_that_does_its_work_is_no_fault(tmp_path, other):
     config = {"algo": {"entropy": 0.01, "entropy_target": 0.5}}
+    says = [("note", "The start has less entropy than the bonus aims at: tool")]
+    assert found(tmp_path, "entropy", overgrown(**other), config=config) == says
+    assert "0.42; algo.entropy_target is 0.5" in said(tmp_path, "entropy", overgrown(**other), config=config)
+    config = {"algo": {"entropy": 0.01, "entropy_target": 0.3}}
     assert [severity for severity, _ in found(tmp_path, "entropy", overgrown(**other), config=config)] == ["good"]
 
 
