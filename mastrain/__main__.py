@@ -61,7 +61,7 @@ def explain(error: Exception, overrides: Sequence[str]) -> MasgymError:
     }
     chosen_groups = [o for o in overrides if o.partition("=")[0] in groups and "," not in o]
     for name, _, chosen in (override.partition("=") for override in chosen_groups):
-        if chosen not in groups[name]:
+        if chosen not in groups[name] and (name, chosen) != ("tuned", "none"):  # which is no file
             return UnknownName(name, chosen, groups[name])
     try:
         base = plain(compose("config", chosen_groups))  # a key is there, or not, with the options that were chosen

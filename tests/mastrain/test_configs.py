@@ -124,6 +124,11 @@ def test_what_is_tuned_may_be_named_or_none_and_is_else_chosen_by_env_and_algori
     assert turns("env=math") == turns("env=sokoban", "tuned=none") == turns("env=sokoban", "algo=team_grpo") == 0
 
 
+def test_a_mistake_beside_tuned_none_is_told_as_what_it_is():
+    with pytest.raises(UnknownName, match=r"config key 'algo\.nope'"):
+        compose_run(["tuned=none", "algo.nope=1"])
+
+
 def test_a_key_of_a_chosen_option_is_no_mistake():
     with pytest.raises(UnknownName, match=r"algo\.turnz"):
         instantiate(["workflow=ensemble", "workflow.params.n=5", "algo.turnz=3"])
