@@ -5,7 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 from typing import IO, Any, TypeVar
@@ -108,12 +108,13 @@ class Processes:
     def stop(self) -> None:
         """Tell all that run to end at the next point from which they can go on; told again, they end at once."""
         with self._lock:
-            running = list(self._running)
-            if running and not self._stopping:
-                print(f"stopping {len(running)} runs after their step; Ctrl-C again stops at once", flush=True)
+            running, first = list(self._running), not self._stopping
             self._stopping = True
             for process in running:
                 process.send_signal(signal.SIGINT)
+        if running and first:
+            with suppress(OSError):  # of a terminal that is closed
+                print("stopping: what runs ends its step and saves; Ctrl-C again stops it at once", flush=True)
 
 
 def _last_line(path: Path) -> str:

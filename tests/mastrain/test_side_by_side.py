@@ -121,7 +121,20 @@ def test_a_process_that_fails_is_told_with_what_it_said(tmp_path):
     assert "unknown suite 'nope'" in (tmp_path / "cells" / f"{A.hash}.log").read_text()
 
 
-def test_stop_reaches_a_process_that_ctrl_c_does_not(tmp_path):
+class Closed:
+    """The output of a terminal that is closed."""
+
+    def write(self, text):
+        raise OSError(5, "Input/output error")
+
+    def flush(self):
+        pass
+
+
+@pytest.mark.parametrize("closed", [False, True])
+def test_stop_reaches_a_process_that_ctrl_c_does_not(tmp_path, monkeypatch, closed):
+    if closed:
+        monkeypatch.setattr(sys, "stdout", Closed())
     own, log, seen = Processes([]), tmp_path / "cells" / f"{A.hash}.log", []
     program = (
         "import signal, time; signal.signal(signal.SIGINT, lambda *_: exit(130)); print(1, flush=True); time.sleep(60)"
