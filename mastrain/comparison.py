@@ -18,7 +18,7 @@ from masgym.types import value
 from mastrain.curves import svg
 from mastrain.suite import CELLS, Cell, Suite
 
-Curve = list[tuple[float, float]]  # (sampled tokens, success on validation tasks)
+Curve = list[tuple[float, float]]  # (sampled tokens, success: at both ends on test, between on validation tasks)
 
 
 @value
@@ -78,7 +78,7 @@ def write_report(suite: Suite, wanted: Sequence[Cell], out: Path) -> tuple[Path,
     files = {"table.md": _markdown(suite, rows, len(results), len(wanted)), "table.csv": _csv(rows)}
     for domain in suite.domains:
         curves = {row.method: mean_curve([r.curve for r in row.results]) for row in rows if row.domain == domain}
-        files[f"{domain}.svg"] = svg(f"{domain}: success on validation tasks, over sampled tokens", curves)
+        files[f"{domain}.svg"] = svg(f"{domain}: success over sampled tokens (at both ends: held-out tasks)", curves)
     for name, text in files.items():
         write_whole(out / name, text)
     return tuple(out / name for name in files)
@@ -121,18 +121,19 @@ def _read_result(cell: Cell, folder: Path) -> Result:
     steps = [json.loads(line) for line in metrics.read_text().splitlines()] if metrics.exists() else []
     spent = [(step.get("budget/sampled_tokens", 0), step.get("validation/success")) for step in steps]
     start = from_json(json.loads((folder / "before.json").read_text())["sampled"]).success.mean
+    end, total = reports["sampled"].success.mean, spent[-1][0] if spent else 0
+    between = [(tokens, success) for tokens, success in spent if success is not None and tokens < total]
     return Result(
         cell=cell,
         sampled=reports["sampled"],
         greedy=reports.get("greedy"),
-        tokens=int(spent[-1][0]) if spent else 0,
-        curve=[(0.0, start), *((tokens, success) for tokens, success in spent if success is not None)],
+        tokens=int(total),
+        curve=[(0.0, start), *between, (total, end)] if spent else [(0.0, end)],
     )
 
 
 def mean_curve(curves: Sequence[Curve]) -> Curve:
-    """The mean over seeds at the points of the first, each one read between its own points; the start is of the test
-    tasks, what follows of validation tasks."""
+    """The mean over seeds at the points of the first, each one read between its own points."""
     first = curves[0]
     return [(at, fmean(_read(curve, at) for curve in curves)) for at, _ in first]
 

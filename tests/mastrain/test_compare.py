@@ -16,7 +16,7 @@ from masgym.errors import BadFile, BadValue, MasgymError, UnknownName
 from masgym.report import summarise, to_json
 from mastrain.__main__ import compose_run
 from mastrain.compare import main, run_cell
-from mastrain.comparison import mean_curve
+from mastrain.comparison import mean_curve, read_result
 from mastrain.config import parse
 from mastrain.games import check_names
 from mastrain.paths import configs_dir
@@ -445,6 +445,16 @@ def test_at_grpo_of_the_suites_is_the_tuned_one(domain):
     assert cell.config["algo"] | {"turns": 0} == tuned["algo"] | {"turns": 0}
     assert cell.config["env"] == tuned["env"]
     assert cell.config["train"]["tasks"] == tuned["train"]["tasks"]
+
+
+@pytest.mark.usefixtures("_small")
+def test_a_curve_ends_where_the_run_does(tmp_path):
+    warm, srpo, *_ = cells(read_suite("small"))
+    for cell in (warm, srpo):
+        fake(cell, tmp_path)
+    (tmp_path / "cells" / warm.hash / "after.json").write_text(json.dumps({"sampled": report(0.8)}))  # best of k
+    assert read_result(warm, tmp_path / "cells" / warm.hash).curve == [(0.0, 0.8)]
+    assert read_result(srpo, tmp_path / "cells" / srpo.hash).curve == [(0.0, 0.2), (1000, 0.4), (2000, 0.6)]
 
 
 def test_mean_curves_are_read_between_points():
