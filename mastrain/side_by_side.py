@@ -3,7 +3,7 @@
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -38,14 +38,16 @@ def side_by_side(
             for ended in wait(running, return_when=FIRST_COMPLETED).done:
                 yield running.pop(ended), ended.result()
     finally:
-        _end(pool, stop)
+        _end(running, stop)
+        pool.shutdown()
 
 
-def _end(pool: ThreadPoolExecutor, stop: Callable[[], None]) -> None:
+def _end(running: Iterable[Future[Outcome]], stop: Callable[[], None]) -> None:
     while True:
         try:
             stop()
-            return pool.shutdown()
+            wait(running)  # a thread's join that was interrupted takes the thread for ended
+            return
         except KeyboardInterrupt:
             continue
 

@@ -61,8 +61,8 @@ def test_left_early_it_stops_those_that_run():
 
 
 def test_told_again_while_it_waits_for_them_it_stops_them_again():
-    """The first Ctrl-C lets a run end its step, the second ends it at once."""
-    told, over = [], threading.Event()
+    """The first Ctrl-C lets a run end its step, the second ends it at once: it is waited for none the less."""
+    told, ended, over = [], [], threading.Event()
 
     def stop():
         told.append(1)
@@ -71,10 +71,17 @@ def test_told_again_while_it_waits_for_them_it_stops_them_again():
         else:
             over.set()
 
-    for _ in (ends := side_by_side([A, B, D], 2, lambda one: one is A or over.wait(20), stop)):
+    def attempt(one):
+        if one is not A:
+            over.wait(20)
+            time.sleep(0.5)
+            ended.append(one)
+
+    for _ in (ends := side_by_side([A, B], 2, attempt, stop)):
         break
     ends.close()
     assert len(told) == 2
+    assert ended == [B]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
