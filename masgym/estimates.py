@@ -37,7 +37,8 @@ def share_interval(means: Sequence[float], samples: float) -> Estimate:
     effective = n if p in (0, 1) else min(samples, p * (1 - p) / variance * n) if variance else samples
     centre = (p + Z95**2 / (2 * effective)) / (1 + Z95**2 / effective)
     half = Z95 / (1 + Z95**2 / effective) * math.sqrt(p * (1 - p) / effective + Z95**2 / (4 * effective**2))
-    return Estimate(mean=p, low=max(0.0, centre - half), high=min(1.0, centre + half))
+    low, high = max(0.0, min(p, centre - half)), min(1.0, max(p, centre + half))  # rounding may pass the mean by
+    return Estimate(mean=p, low=low, high=high)
 
 
 def pass_at_k(n: int, solved: int, k: int) -> float:

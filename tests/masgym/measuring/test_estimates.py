@@ -6,7 +6,7 @@ from itertools import combinations
 
 import pytest
 
-from masgym.estimates import paired_difference, pass_at_k, pass_interval, success_interval
+from masgym.estimates import mean_of, paired_difference, pass_at_k, pass_interval, success_interval
 
 
 def test_pass_at_k_by_hand():
@@ -89,3 +89,11 @@ def test_the_paired_interval_covers():
         found = paired_difference(one, other)
         inside += found.low <= truth <= found.high
     assert 0.91 < inside / rounds < 0.985
+
+
+@pytest.mark.parametrize("solved", [False, True])
+def test_an_interval_contains_its_mean_in_spite_of_rounding(solved):
+    for tasks in range(1, 400):
+        parts = [success_interval([[solved]] * tasks), success_interval([[solved]] * (tasks + 1))]
+        for found in (*parts, mean_of(parts)):
+            assert found.low <= found.mean <= found.high, tasks
