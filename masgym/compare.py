@@ -11,7 +11,7 @@ from masgym.episodes import plain
 from masgym.errors import BadValue
 from masgym.estimates import Estimate, paired_difference
 from masgym.folder import load
-from masgym.report import outcomes_by_task
+from masgym.report import Report, outcomes_by_task
 from masgym.runs import RunReport, report_json
 from masgym.tables import Block, markdown_table, number, rich_table, title_of
 from masgym.tags import printable
@@ -88,7 +88,10 @@ def _tasks(out: RunReport) -> str:
 
 def _blocks(comparison: Comparison) -> Sequence[Block]:
     base = next(iter(comparison.runs))
-    header = ("", "success % [95 %]", "difference % [95 %]", "better, equal, worse", "turns", "malformed %", "return")
+    header = (
+        *("", "success % [95 %]", "difference % [95 %]", "better, equal, worse", "turns", "malformed %", "return"),
+        "failed episodes",
+    )
     costs = ("", "C_tok", "C_call", "C_tool", "U_tok", "K_e", "P50, P95 s")
     side = tuple(_row(label, out, comparison.differences.get(label)) for label, out in comparison.runs.items())
     return (
@@ -111,7 +114,14 @@ def _row(label: str, out: RunReport, difference: Difference | None) -> tuple[str
     return (
         *(label, str(report.success), "" if difference is None else str(difference.success), counts),
         *(number(report.turns_to_solve), f"{100 * report.malformed_rate:.2f}", number(report.returns)),
+        _failed(report),
     )
+
+
+def _failed(report: Report) -> str:
+    """ "5 of 40: connection 3, timeout 2": success counts them as not solved, though nobody may have played."""
+    named = ", ".join(f"{name} {count}" for name, count in report.failures.items())
+    return f"{sum(report.failures.values())} of {report.episodes}" + (f": {named}" if named else "")
 
 
 def _cost(label: str, out: RunReport) -> tuple[str, ...]:

@@ -48,6 +48,23 @@ def test_differences_are_paired_by_task(tmp_path):
     assert table(found).renderables
 
 
+def test_failed_episodes_stand_beside_success(tmp_path):
+    """An outage is not to be read as lack of skill."""
+
+    class Outage(OracleAgent):
+        async def act(self, request):
+            if request.state.task.index < 3:
+                return Reply(text="", failure=("connection", "connection", "rate_limited")[request.state.task.index])
+            return await super().act(request)
+
+    found = compare_runs({"one": run(None, OracleAgent()), "other": run(None, Outage())})
+    header, _, one, other = (
+        [cell.strip() for cell in line.split("|")[1:-1]] for line in markdown(found).splitlines()[2:6]
+    )
+    column = header.index("failed episodes")
+    assert (one[column], other[column]) == ("0 of 8", "3 of 8: connection 2, rate_limited 1")
+
+
 def test_workflows_can_be_compared_on_the_same_tasks():
     runs = {w: run(None, OracleAgent(), workflow=w) for w in ("solo", "pair")}
     assert compare_runs(runs).differences["pair"].success.mean == 0
