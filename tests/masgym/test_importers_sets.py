@@ -207,6 +207,9 @@ class TestMathematics:
         assert f"{name}_rows.jsonl, line 1" in str(caught.value)
 
 
+SERVER = "http://127.0.0.1:1"  # of passages; nobody asks it
+
+
 class TestQuestions:
     def test_a_row(self, tmp_path):
         _, (line,), out = run_import(tmp_path, "hotpotqa", [question()], split="validation")
@@ -229,7 +232,7 @@ class TestQuestions:
     @pytest.mark.parametrize("metadata", [None, {}, {"supporting_facts": None, "level": None}])
     def test_every_set_and_what_tables_make_of_missing_fields(self, tmp_path, name, metadata):
         _, _, out = run_import(tmp_path, name, [question(metadata=metadata, id=3)])
-        (task,) = tasks_of(masgym.game("search", "solo", tasks=out))
+        (task,) = tasks_of(masgym.game("search", "solo", tasks=out, corpus=SERVER))
         assert (task.level, task.content["id"], task.content["gold"]) == ("unrated", "3", [])
         assert name == "hotpotqa" or task.split == "test"
 
@@ -263,7 +266,7 @@ class TestHotpotsOwnForm:
         assert line["id"] == (row["_id"] or row["id"])
         assert line["golden_answers"] == [answer]
         assert list(dict.fromkeys(line["metadata"]["supporting_facts"]["title"])) == ["Ada Reed", "Lunby"]
-        game = masgym.game("search", "solo", tasks=tmp_path / "out.jsonl")
+        game = masgym.game("search", "solo", tasks=tmp_path / "out.jsonl", corpus=SERVER)
         (task,) = tasks_of(game)
         assert (task.level, task.content["gold"]) == ("hard", ["Ada Reed", "Lunby"])
 

@@ -13,6 +13,7 @@ from masgym.domains.search import files
 from masgym.domains.search.generator import MOST_HOPS, draw
 from masgym.domains.search.grammar import GRAMMAR, Said, exact_match, f1, form, normalise, parse, plain
 from masgym.domains.search.knowledge import spec
+from masgym.domains.search.own import check_told
 from masgym.domains.search.world import Lookup, Question, World, gold_found, news, passages_of
 from masgym.errors import BadValue, UnknownName
 from masgym.tags import Malformed
@@ -52,7 +53,8 @@ _TASKS: Mapping[str, str] = {
 class Search:
     """Questions of `hops` facts over a generated corpus, or with `file` those of a JSONL file (`files.py`).
 
-    `corpus` is what is searched: "generated", a JSONL file of passages, or the http(s) URL of a retrieval server.
+    `corpus` is what is searched: "generated", a JSONL file of passages, or the http(s) URL of a retrieval server. Only
+    questions about the generated world (`own.py`) are asked over the generated corpus.
     `hops` does not matter to a file, nor do `entities` and `terse` to another corpus.
     """
 
@@ -73,7 +75,9 @@ class Search:
             _check_whole(name, getattr(self, name), least, most)
         _check_weight("f1_weight", self.f1_weight, 0.8)
         if self.file is not None:
-            files.load(self.file)
+            asked = files.load(self.file)
+            if self.corpus == GENERATED:
+                check_told(self.file, asked, (self.seed, self.entities, self.terse))
         elif self.corpus != GENERATED:
             raise BadValue(f"corpus is {self.corpus!r}, but no file of questions about it was given.")
         elif self.hops > min(self.searches, self.turns - 1):

@@ -111,6 +111,22 @@ class TestImported:
         assert done.state.success
         assert len(state.world.lookups) == 2
 
+    @pytest.mark.parametrize("titles", [None, ["The Mill"]])
+    def test_questions_of_others_name_their_passages(self, tmp_path, titles):
+        """Over the generated passages nobody could answer them, and nothing would say so."""
+        row = {"question": "When was the mill built?", "golden_answers": ["Ana"]}
+        path = tmp_path / "others.jsonl"
+        path.write_text(json.dumps(row | ({"metadata": {"supporting_facts": {"title": titles}}} if titles else {})))
+        with pytest.raises(masgym.BadValue, match="corpus= a JSONL file") as told:
+            masgym.game("search", "solo", tasks=str(path))
+        assert "others.jsonl asks 'When was the mill built?'" in str(told.value)
+
+    def test_own_questions_without_titles_are_asked(self, tmp_path):
+        rows = [Search(hops=1).tasks.get("test", i).content for i in range(5)]
+        path = tmp_path / "own.jsonl"
+        path.write_text("".join(json.dumps({k: row[k] for k in ("question", "golden_answers")}) + "\n" for row in rows))
+        masgym.game("search", "solo", tasks=str(path))
+
 
 def test_a_task_of_another_corpus_is_refused():
     task = Search(entities=200).tasks.get("train", 0)

@@ -151,7 +151,9 @@ class TestFiles:
     def domain(self, tmp_path, text, **fields):
         path = tmp_path / "questions.jsonl"
         path.write_text(text)
-        return Search(file=str(path), **fields)
+        passages = tmp_path / "passages.jsonl"
+        passages.write_text('{"contents": "Ana\\nAna lives in the mill."}')
+        return Search(file=str(path), **{"corpus": str(passages), **fields})
 
     def tasks(self, domain):
         return [domain.tasks.get(s, i) for s in SPLITS for i in range(domain.tasks.size(s))]
