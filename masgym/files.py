@@ -4,7 +4,7 @@ import fcntl
 import json
 import os
 import re
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from math import inf
 from mmap import ACCESS_READ, mmap
@@ -123,6 +123,22 @@ def drop_torn_line(path: Path) -> None:
             with mmap(file.fileno(), size, access=ACCESS_READ) as data:
                 whole = data.rfind(b"\n") + 1
             file.truncate(whole)
+
+
+def keep_lines(path: Path, kept: Sequence[bool]) -> None:
+    """The file has its old lines, or those of them alone that are `kept`, never a part; one truth for each line.
+
+    Raises BadFile where it cannot be written.
+    """
+    making = path.with_name(f".{path.name}.new")
+    try:
+        with path.open("rb") as old, making.open("wb") as new:
+            new.writelines(line for line, keep in zip(old, kept, strict=True) if keep)
+        os.replace(making, path)
+    except OSError as error:
+        with suppress(OSError):
+            making.unlink()
+        raise BadFile(f"{path} cannot be written: {error.strerror}.") from error
 
 
 def read_lines(path: Path) -> Iterator[tuple[str, dict[str, JSON]]]:

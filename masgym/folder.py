@@ -4,20 +4,23 @@
     episodes.jsonl  a line for each episode, in the order in which they ended (`masgym.episodes.row_of`)
     report.json     once every episode is there (schema: report.schema.json), with report.md and report.csv
 
-A process may be killed at any moment; with `resume` only the episodes that are missing are played. The report depends
-on nothing but the episodes: neither on the number of workers nor on interruptions, but for the key "latency".
+A process may be killed at any moment; with `resume` only the episodes that are missing are played, and again those that
+were lost to an endpoint (`masgym.outages`): their lines go, and the old report with them. The report depends on nothing
+but the episodes: neither on the number of workers nor on interruptions, but for the key "latency".
 """
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from itertools import compress
 from pathlib import Path
 
 from masgym.agents.base import Agent
 from masgym.episodes import EpisodeRecord, EventTrace, row_of
 from masgym.errors import BadFile, BadValue
 from masgym.evaluate import assign, check_count, check_size, play_jobs
-from masgym.files import append_line, drop_torn_line, locked, read_lines, write_whole
+from masgym.files import append_line, drop_torn_line, keep_lines, locked, read_lines, write_whole
+from masgym.outages import is_lost, lost_of
 from masgym.paths import regular
 from masgym.records import check_played, record_of
 from masgym.runs import Plan, Run, RunReport, differing, report_json, report_on, run_from_json, run_json
@@ -43,8 +46,9 @@ async def play_run(
 ) -> RunReport:
     """Plays what is missing of the plan and writes the report. Without a folder nothing is kept.
 
-    resume: go on in a folder that holds the same run (or nothing yet). trace: keep what was said at every event.
-    `on_start` gets the episodes that were there already, and how many there are in all. Raises BadValue for a folder
+    resume: go on in a folder that holds the same run (or nothing yet), which plays lost episodes again; the server may
+    have moved since, `run.json` keeps where it was at first. trace: keep what was said at every event.
+    `on_start` gets the episodes that are not played again, and how many there are in all. Raises BadValue for a folder
     that holds another run, or one that was not to be resumed, and what an agent raises; what was over by then is kept.
     """
     check_count("workers", workers, 1)
@@ -53,6 +57,7 @@ async def play_run(
     home = place and place.absolute()  # agents may go elsewhere
     with nullcontext() if place is None else locked(place):
         found = [] if place is None else _begin(plan, place, resume)
+        run = plan.run if place is None else read_run(place)
         on_start(found, len(plan.tasks) * plan.run.samples)
 
         def done(record: EpisodeRecord, events: Sequence[EventTrace]) -> None:
@@ -75,7 +80,7 @@ async def play_run(
             done=done,
             trace=trace and place is not None,
         )
-        out = report_on(plan.run, (*found, *played))
+        out = report_on(run, (*found, *played))
         if home is not None:
             write_reports(out, home)
         return out
@@ -127,8 +132,10 @@ def load(folder: Path | str) -> RunReport:
 
 
 def is_finished(folder: Path | str, run: Run) -> bool:
-    """Whether the folder holds that very run, with its report."""
-    return (Path(folder) / REPORT).exists() and read_run(folder) == run
+    """Whether the folder holds that very run, with its report and nothing in it that is to be played again."""
+    if not (Path(folder) / REPORT).exists() or differing(there := read_run(folder), run):
+        return False
+    return not lost_of(there, read_records(folder, there))
 
 
 def write_reports(out: RunReport, folder: Path) -> None:
@@ -143,7 +150,7 @@ def _jobs(run: Run) -> list[tuple[int, int]]:
 
 
 def _begin(plan: Plan, folder: Path, resume: bool) -> tuple[EpisodeRecord, ...]:
-    """The folder with its `run.json` -> the episodes that are there."""
+    """The folder with its `run.json` -> the episodes that are there; those that were lost no longer are."""
     if not (folder / RUN).exists():
         check_free(folder, (EPISODES, *REPORTS), RUN)
         write_whole(folder / RUN, json.dumps(run_json(plan.run), indent=1) + "\n")
@@ -158,7 +165,20 @@ def _begin(plan: Plan, folder: Path, resume: bool) -> tuple[EpisodeRecord, ...]:
         )
     found = _of_plan(read_records(folder, plan.run), plan)  # before anything is changed
     drop_torn_line(folder / EPISODES)
-    return found
+    kept = [not is_lost(record, plan.run) for record in found]
+    if not all(kept):
+        _drop_reports(folder)
+        keep_lines(folder / EPISODES, kept)
+    return tuple(compress(found, kept))
+
+
+def _drop_reports(folder: Path) -> None:
+    """They are of episodes that are to be played again. The one that says that all is there goes first."""
+    for name in REPORTS:
+        try:
+            (folder / name).unlink(missing_ok=True)
+        except OSError as error:
+            raise BadFile(f"{folder / name} cannot be removed: {error.strerror}.") from error
 
 
 def check_free(folder: Path, names: Iterable[str], sign: str) -> None:

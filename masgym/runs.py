@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
@@ -212,9 +213,22 @@ def run_from_json(data: Mapping[str, JSON], where: str) -> Run:
 
 
 def differing(one: Run, other: Run) -> tuple[str, ...]:
-    """The keys in which two runs differ."""
+    """The keys in which two runs differ. Where a model is served says nothing of what is played: a server may move."""
     names: tuple[str, ...] = Run.__slots__  # type: ignore[attr-defined]
-    return tuple(name for name in names if getattr(one, name) != getattr(other, name))
+    a, b = _without_place(one), _without_place(other)
+    return tuple(name for name in names if getattr(a, name) != getattr(b, name))
+
+
+def _without_place(run: Run) -> Run:
+    """Without the address in "openai:MODEL@URL" and the one that all have (--base-url)."""
+    return replace(
+        run,
+        agents={
+            who: name.rpartition("@http")[0] if name.startswith("openai:") and "@http" in name else name
+            for who, name in run.agents.items()
+        },
+        settings={name: given for name, given in run.settings.items() if name != "base_url"},
+    )
 
 
 def game_of(run: Run) -> Game:

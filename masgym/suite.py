@@ -76,6 +76,7 @@ async def run_suite(
     on_cell: Callable[[Cell, int, int], None] = lambda cell, number, total: None,
     on_start: Callable[[Sequence[EpisodeRecord], int], None] = lambda done, total: None,
     on_episode: Callable[[EpisodeRecord], None] = lambda record: None,
+    on_report: Callable[[RunReport], None] = lambda out: None,
 ) -> dict[str, JSON]:
     """Plays all cells, or those that `only` names, each in `folder/cells/NAME`; -> what `submission.json` then holds.
 
@@ -102,6 +103,7 @@ async def run_suite(
             where = place / "cells" / cell.name
             if resume and is_finished(where, run):
                 found[cell] = load(where)
+                on_report(found[cell])
                 continue
             plan = Plan(run=run, game=suite.game(cell, style), tasks=drawn(cell.level))
             found[cell] = await play_run(
@@ -114,6 +116,7 @@ async def run_suite(
                 on_start=on_start,
                 on_episode=on_episode,
             )
+            on_report(found[cell])
         submission = submission_of(suite, found, names, style)
         _write(place, submission, found)
     return submission

@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import shlex
 import sys
+from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,7 @@ from masgym.cli.screen import console, print_json, printing_only, shown
 from masgym.errors import BadValue, MasgymError, Stopped
 from masgym.evaluate import assign, check_count
 from masgym.folder import play_run
+from masgym.outages import OF_ENDPOINT, lost_of
 from masgym.runs import Plan, RunReport, plan, report_json
 from masgym.tables import screen
 from masgym.tasks import SPLITS
@@ -34,11 +36,20 @@ masgym eval --suite v1 --agent "hf:runs/taught/{domain}-{workflow}" --out runs/n
 SUITE = """play a frozen suite instead of ENV: v1; writes a submission; in an agent's name {domain},
 {level} and {workflow} are those of the cell that it plays"""
 
+RESUME = f"""go on in --out where the run was interrupted, and play again the episodes that were lost to an endpoint
+({", ".join(sorted(OF_ENDPOINT))}, and timeout where an openai: agent plays; a python: agent's own timeout is its
+result); the server may have moved"""
+
+STATUS = """
+Exit status: 0 for a report, also where some episodes were cut short (it counts them); 1 where none could be played to
+its end; 2 for a mistake in the arguments, a file or an agent; 130 after Ctrl-C."""
+
 DEFAULTS: Mapping[str, Any] = {"tasks": 100, "split": "test", "samples": 1, "seed": 0}
 
 
 def add(commands: Any) -> None:
     parser = command(commands, "eval", "play tasks with agents and report what they are worth", EXAMPLE, run)
+    parser.description = f"{parser.description}\n{STATUS}"
     parser.add_argument("env", metavar="ENV", nargs="?", help="what to play (see `masgym show --help`), or --suite")
     parser.add_argument("--suite", metavar="NAME", help=SUITE)
     parser.add_argument(
@@ -60,7 +71,7 @@ def add(commands: Any) -> None:
     )
     tasks.add_argument("--sandbox", choices=SANDBOXES, default="auto", help="where programs run (default: auto)")
     tasks.add_argument("--out", metavar="DIR", help="the run folder: episodes, report.json, .md, .csv")
-    tasks.add_argument("--resume", action="store_true", help="go on in --out where the run was interrupted")
+    tasks.add_argument("--resume", action="store_true", help=RESUME)
     tasks.add_argument("--no-trace", action="store_true", help="do not keep what was said at every event")
     add_json(parser)
 
@@ -169,8 +180,18 @@ def way_on(arguments: argparse.Namespace) -> str:
     """How an interrupted run goes on."""
     if not arguments.out:
         return "Nothing is kept; a run with --out DIR can be resumed."
-    words = [word for word in arguments.words if word != "--resume"]
-    return f"What was over is kept; go on with: {shlex.join(['masgym', *words, '--resume'])}"
+    return f"What was over is kept; go on with: {_resuming(arguments)}"
+
+
+def way_again(arguments: argparse.Namespace) -> str:
+    """How lost episodes are played again."""
+    if not arguments.out:
+        return "Nothing is kept; in a run with --out DIR, --resume plays them again."
+    return f"--resume plays them again: {_resuming(arguments)}"
+
+
+def _resuming(arguments: argparse.Namespace) -> str:
+    return shlex.join(["masgym", *(word for word in arguments.words if word != "--resume"), "--resume"])
 
 
 def told(out: RunReport, arguments: argparse.Namespace) -> int:
@@ -181,12 +202,32 @@ def told(out: RunReport, arguments: argparse.Namespace) -> int:
         console().print(screen(out))
         if arguments.out:
             print(shown(f"run folder: {arguments.out} (masgym view {shlex.quote(arguments.out)})"))
-    failures = out.report.failures
-    if sum(failures.values()) < out.report.episodes:
-        return 0
-    counted = ", ".join(f"{name} {count}" for name, count in failures.items())
-    print(f"masgym: no episode could be played to its end: {counted}. {mend(failures)}", file=sys.stderr)
-    return 1
+    return status_of([out], arguments)
+
+
+def status_of(outs: Sequence[RunReport], arguments: argparse.Namespace) -> int:
+    """Says on one line of standard error what was lost, and how it is played again. 1 where no episode could be played
+    to its end."""
+    episodes, failures, lost = sum(out.report.episodes for out in outs), Counter[str](), Counter[str]()
+    for out in outs:
+        failures.update(out.report.failures)
+        lost.update(lost_of(out.run, out.records))
+    again = way_again(arguments)
+    if failures.total() == episodes:
+        more = (
+            f" The {lost.total()} lost to the endpoint can be played again. {again}" if lost and arguments.out else ""
+        )
+        line = f"no episode could be played to its end: {_counted(failures)}. {mend(failures)}{more}"
+        print(f"masgym: {shown(line)}", file=sys.stderr)
+        return 1
+    if lost:
+        line = f"{lost.total()} of {episodes} episodes were lost to the endpoint: {_counted(lost)}. {again}"
+        print(f"masgym: {shown(line)}", file=sys.stderr)
+    return 0
+
+
+def _counted(failures: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in sorted(failures.items()))
 
 
 def mend(failures: Mapping[str, int]) -> str:

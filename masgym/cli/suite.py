@@ -2,16 +2,17 @@
 
 import argparse
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import cast
 
 from masgym.agents.base import Agent
 from masgym.agents.names import Options, by_role, make_agent
 from masgym.cli.arguments import learned, options_of
-from masgym.cli.evaluation import close, resumable, settings_of
+from masgym.cli.evaluation import close, resumable, settings_of, status_of
 from masgym.cli.progress import Progress
 from masgym.cli.screen import print_json, printing_only, shown
 from masgym.errors import BadValue, MasgymError
+from masgym.runs import RunReport
 from masgym.submission import markdown_of
 from masgym.suite import chosen, filled, run_suite, speaking
 from masgym.suites import Cell, Suite, load_suite
@@ -21,7 +22,7 @@ FROZEN = ("workflow", "level", "turns", "task_file", "set", "tasks", "samples", 
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """2 for arguments that the suite says itself."""
+    """1 where no episode could be played to its end. Raises BadValue for arguments that the suite says itself."""
     suite = load_suite(arguments.suite)
     if given := [name for name in FROZEN if getattr(arguments, name) not in (None, [])]:
         raise BadValue(f"the suite says --{given[0].replace('_', '-')} itself; leave it out (--only plays a part).")
@@ -33,13 +34,14 @@ def run(arguments: argparse.Namespace) -> int:
         made = _made(dict.fromkeys(wanted), options_of(arguments))  # all of them, before the first cell is played
         progress = Progress(made.values())
     with printing_only(result=arguments.json), resumable(arguments, progress), progress:
-        submission = asyncio.run(_played(suite, names, made, arguments, progress))
+        outs = list[RunReport]()
+        submission = asyncio.run(_played(suite, names, made, arguments, progress, outs.append))
     if arguments.json:
         print_json(submission)
     else:
         print(markdown_of(submission))
         print(shown(f"submission: {arguments.out}/submission.json"))
-    return 0
+    return status_of(outs, arguments)
 
 
 def _called(suite: Suite, cell: Cell, names: Mapping[str, str]) -> dict[str, str]:
@@ -64,7 +66,12 @@ def _made(names: Iterable[str], options: Options) -> dict[str, Agent]:
 
 
 async def _played(
-    suite: Suite, names: Mapping[str, str], made: Mapping[str, Agent], arguments: argparse.Namespace, progress: Progress
+    suite: Suite,
+    names: Mapping[str, str],
+    made: Mapping[str, Agent],
+    arguments: argparse.Namespace,
+    progress: Progress,
+    on_report: Callable[[RunReport], None],
 ) -> dict[str, JSON]:
     def team(cell: Cell) -> dict[str, Agent]:
         return {who: made[name] for who, name in _called(suite, cell, names).items()}
@@ -88,6 +95,7 @@ async def _played(
             on_cell=begins,
             on_start=progress.start,
             on_episode=progress.episode,
+            on_report=on_report,
         )
     finally:
         await close(list(made.values()))

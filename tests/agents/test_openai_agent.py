@@ -14,6 +14,8 @@ from masgym.agents.names import Options, make_team
 from masgym.cli import main
 from masgym.errors import BadValue
 
+BUSY = says(429, {"error": {"message": "too many"}})
+
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
@@ -201,6 +203,64 @@ def test_where_nothing_can_be_played_the_report_says_so_and_what_to_do(capsys):
     assert told.err == (
         "masgym: no episode could be played to its end: unauthorized 3. Set the environment variable OPENAI_API_KEY.\n"
     )
+
+
+@pytest.mark.parametrize("suite", [False, True])
+def test_lost_episodes_are_told_and_played_again_by_a_server_elsewhere(tmp_path, capsys, suite):
+    run, down = tmp_path / "run", {}
+    what = ["--suite", "v1", "--only", "plan_path-easy-solo"] if suite else ["plan_path", "--workflow", "solo"]
+    words = [
+        "eval",
+        *what,
+        "--agent",
+        "openai:m",
+        "--retries",
+        "0",
+        "--out",
+        str(run),
+        "--json",
+        *(() if suite else ("--tasks", "6")),
+    ]
+
+    def behaviour(request):
+        return BUSY if down.setdefault(json.dumps(request["messages"]), len(down) < 2) else GOOD
+
+    with endpoint(behaviour) as (url, _):
+        assert main([*words, "--base-url", url]) == 0
+    told = capsys.readouterr()
+    count = 25 if suite else 6
+    assert told.err.startswith(
+        f"masgym: 2 of {count} episodes were lost to the endpoint: rate_limited 2. --resume plays"
+    )
+    assert told.err.count("\n") == 1
+    assert f"masgym {' '.join(words)} --base-url {url} --resume" in told.err
+    with endpoint(lambda request: GOOD) as (url, seen):
+        assert main([*words, "--base-url", url, "--timeout", "60", "--concurrency", "2", "--resume"]) == 0
+    assert capsys.readouterr().err == ""
+    assert 2 <= len(seen) <= 2 * 8  # of the two alone
+    report = next(run.rglob("episodes.jsonl")).with_name("report.json")
+    assert json.loads(report.read_text())["failures"] == {}
+
+
+def test_all_lost_is_one_line_too(tmp_path, capsys):
+    words = [
+        "eval",
+        "plan_path",
+        "--agent",
+        "openai:m",
+        "--tasks",
+        "2",
+        "--retries",
+        "0",
+        "--out",
+        str(tmp_path / "run"),
+    ]
+    with endpoint(lambda request: BUSY) as (url, _):
+        assert main([*words, "--base-url", url]) == 1
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert "no episode could be played to its end: rate_limited 2. Lower --concurrency" in told
+    assert f"--resume plays them again: masgym {' '.join(words)} --base-url {url} --resume" in told
 
 
 def test_a_bad_request_points_to_what_the_server_said_of_it(tmp_path, capsys):

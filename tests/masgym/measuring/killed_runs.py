@@ -1,6 +1,7 @@
 """Kills a run at random moments, resumes it, compares the reports. A program of its own, since it forks.
 
-python killed_runs.py FOLDER KILLS -> a line of JSON: how many episodes each kill left, and which reports parted
+python killed_runs.py FOLDER KILLS [outage] -> a line of JSON: how many episodes each kill left, which reports parted.
+With `outage` what is killed is the resuming of a run whose server was down half of the time.
 """
 
 import asyncio
@@ -25,8 +26,13 @@ EPISODES = 18
 
 
 class Slow:
+    def __init__(self, down=False):
+        self.down = down
+
     async def act(self, request):
         rng = keyed(*request.key)
+        if self.down and request.state.task.index % 2:
+            return Reply(text="", failure="connection")
         await asyncio.sleep(float(rng.uniform(0, 0.004)))
         reply = random_reply(request.game, request.state, request.observation.agent, rng)
         return Reply(text=reply, tokens=len(reply), failure="timeout" if rng.random() < 0.01 else "")
@@ -35,14 +41,14 @@ class Slow:
 PLAN = plan(masgym.game("plan_path", "pair", T=3), {"*": "slow"}, tasks=EPISODES // 3, samples=3)
 
 
-def play(folder, resume):
-    asyncio.run(play_run(PLAN, {"*": Slow()}, folder, workers=3, resume=resume))
+def play(folder, resume, down):
+    asyncio.run(play_run(PLAN, {"*": Slow(down)}, folder, workers=3, resume=resume))
 
 
-def forked(folder, resume):
+def forked(folder, resume, down=False):
     child = os.fork()
     if child == 0:
-        play(folder, resume)
+        play(folder, resume, down)
         os._exit(0)
     return child
 
@@ -65,14 +71,17 @@ def lines(folder):
     return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
-def main(root, kills):
+def main(root, kills, outage):
     started = time.perf_counter()
     assert ended(forked(root / "whole", False)) == 0
     whole = time.perf_counter() - started
     there, parted = [], []
     for number in range(kills):
         folder = root / str(number)
-        child = forked(folder, False)
+        if outage:
+            assert ended(forked(folder, False, down=True)) == 0
+            assert json.loads((folder / "report.json").read_text())["failures"]["connection"] == EPISODES // 2
+        child = forked(folder, outage)
         time.sleep(random.uniform(0, whole))
         os.kill(child, signal.SIGKILL)
         ended(child)
@@ -84,4 +93,4 @@ def main(root, kills):
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))
+    main(Path(sys.argv[1]), int(sys.argv[2]), "outage" in sys.argv[3:])

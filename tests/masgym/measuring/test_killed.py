@@ -5,10 +5,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 
-def test_a_run_that_was_killed_ten_times_reports_the_same(tmp_path):
+
+@pytest.mark.parametrize("kind", [(), ("outage",)])
+def test_a_run_that_was_killed_ten_times_reports_the_same(tmp_path, kind):
     program = Path(__file__).with_name("killed_runs.py")
-    done = subprocess.run([sys.executable, program, tmp_path, "10"], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, program, tmp_path, "10", *kind], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["parted"] == []
