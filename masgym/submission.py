@@ -6,7 +6,7 @@ nobody made the outcomes up; the run folders of the cells, with every reply, are
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from masgym.episodes import plain
@@ -18,6 +18,7 @@ from masgym.tables import Block, markdown_table
 from masgym.types import JSON
 
 FORMAT = 1
+_LISTED = 3  # missing cells that are named
 
 
 def submission_of(
@@ -41,6 +42,14 @@ def submission_of(
         "cells": cells,
     }
     return {**made, "hash": hash_of(made)}
+
+
+def partial(suite: Suite, cells: Collection[str]) -> str:
+    """ "3 of 63 cells; missing: a, b, c and 57 more"; "" where all are there."""
+    missing = [cell.name for cell in suite.cells if cell.name not in cells]
+    more = f" and {len(missing) - _LISTED} more" if len(missing) > _LISTED else ""
+    count = f"{len(suite.cells) - len(missing)} of {len(suite.cells)} cells"
+    return f"{count}; missing: {', '.join(missing[:_LISTED])}{more}" if missing else ""
 
 
 def protocol_of(suite: Suite) -> dict[str, JSON]:

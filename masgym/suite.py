@@ -9,12 +9,12 @@ from typing import TypeVar
 
 from masgym.agents.base import Agent
 from masgym.episodes import EpisodeRecord
-from masgym.errors import UnknownName
+from masgym.errors import BadValue, UnknownName
 from masgym.evaluate import assign, check_count
 from masgym.files import locked, write_whole
-from masgym.folder import REPORTS, RUN, check_free, is_finished, load, play_run
+from masgym.folder import REPORT, REPORTS, RUN, check_free, is_finished, load, play_run, read_run
 from masgym.game import Game
-from masgym.runs import Plan, Run, RunReport, run_of
+from masgym.runs import Plan, Run, RunReport, differing, run_of
 from masgym.submission import markdown_of, submission_of
 from masgym.suites import Cell, Suite
 from masgym.tables import csv_text
@@ -78,13 +78,14 @@ async def run_suite(
     on_episode: Callable[[EpisodeRecord], None] = lambda record: None,
     on_report: Callable[[RunReport], None] = lambda out: None,
 ) -> dict[str, JSON]:
-    """Plays all cells, or those that `only` names, each in `folder/cells/NAME`; -> what `submission.json` then holds.
+    """Plays all cells, or those that `only` names, each in `folder/cells/NAME`; -> what `submission.json` then holds:
+    all cells of the folder that are finished, so that a suite can be played in parts.
 
     Agents by id, role or "*", the same in all cells or a team for each; a role that a cell's workflow lacks is left out
     there. `names` may have placeholders (`filled`): the submission has them, a cell's run the name that played there.
     `on_cell` is told which cell begins, counted from 1. With fewer than all cells the submission is incomplete, and
-    `verify_submission` says so. Raises as `play_run` and `filled`, and BadFile where this installation makes other
-    tasks.
+    `verify_submission` says so. Raises as `play_run` and `filled`, BadFile where this installation makes other tasks,
+    and BadValue where a finished cell of the folder was played by others, or otherwise.
     """
     check_count("workers", workers, 1)
     place, cells = Path(folder).absolute(), chosen(suite, only)  # agents may go elsewhere
@@ -97,6 +98,7 @@ async def run_suite(
     with locked(place):
         if not (place / "cells").exists():
             check_free(place, (RUN, SUBMISSION, *REPORTS), "cells")
+        there = _finished(suite, place, set(suite.cells) - set(cells), names, style, settings, sandbox)
         for number, (cell, team) in enumerate(teams.items(), 1):
             on_cell(cell, number, len(cells))
             run = _run(suite, cell, suite.game(cell, style), called[cell], settings, sandbox)
@@ -117,9 +119,38 @@ async def run_suite(
                 on_episode=on_episode,
             )
             on_report(found[cell])
+        found |= there
+        found = {cell: found[cell] for cell in suite.cells if cell in found}
         submission = submission_of(suite, found, names, style)
         _write(place, submission, found)
     return submission
+
+
+def _finished(
+    suite: Suite,
+    place: Path,
+    cells: Iterable[Cell],
+    names: Mapping[str, str],
+    style: Style,
+    settings: Mapping[str, JSON] | None,
+    sandbox: Sandbox,
+) -> dict[Cell, RunReport]:
+    """Those of the cells that are in the folder with their reports. Raises BadValue for one that was played by others,
+    or otherwise: it has no place in the same submission."""
+    found: dict[Cell, RunReport] = {}
+    for cell in cells:
+        where = place / "cells" / cell.name
+        if not (where / REPORT).exists():
+            continue
+        game = suite.game(cell, style)
+        called = {who: filled(name, cell) for who, name in speaking(game, names).items()}
+        if keys := differing(read_run(where), _run(suite, cell, game, called, settings, sandbox)):
+            raise BadValue(
+                f"{where} was played with other arguments ({', '.join(keys)} differ), so it cannot be in the same "
+                "submission. Give the same arguments as then, or choose another folder."
+            )
+        found[cell] = load(where)
+    return found
 
 
 def _write(place: Path, submission: Mapping[str, JSON], found: Mapping[Cell, RunReport]) -> None:

@@ -12,10 +12,10 @@ from typing import Any, TypeGuard, cast
 from masgym.episodes import plain
 from masgym.estimates import success_interval
 from masgym.game import Game, role_of
-from masgym.submission import FORMAT, hash_of, protocol_of, scores_of
+from masgym.submission import FORMAT, hash_of, partial, protocol_of, scores_of
 from masgym.suites import SUITES, Cell, Suite, load_suite
 from masgym.tools.sandbox import BACKENDS
-from masgym.types import Style
+from masgym.types import Style, value
 
 KEYS = frozenset(
     (
@@ -30,8 +30,32 @@ MOST = 10**15  # of a count
 LONGEST = 1000  # characters of an agent's name
 
 
+@value
+class Verdict:
+    """What became of a submission."""
+
+    partial: str  # "3 of 63 cells; missing: ..."; "" where all are there, or none of it can be read
+    wrong: tuple[str, ...]  # with what is there
+
+
 def verify_submission(submission: Any) -> tuple[str, ...]:
     """What is wrong with it; () where it is a whole submission whose tasks were those of its suite."""
+    found = verdict_on(submission)
+    return (*filter(None, [found.partial]), *found.wrong)
+
+
+def verdict_on(submission: Any) -> Verdict:
+    """As `verify_submission`, with what is missing told apart from what is wrong."""
+    wrong = tuple(_unreadable(submission))
+    if wrong:
+        return Verdict(partial="", wrong=wrong)
+    suite, cells = load_suite(submission["version"]), submission.get("cells")
+    missing = partial(suite, cells) if _is_object(cells) else ""
+    return Verdict(partial=missing, wrong=tuple(_wrong(suite, submission)))
+
+
+def _unreadable(submission: Any) -> tuple[str, ...]:
+    """Why nothing in it can be judged."""
     if not _is_object(submission):
         return ("it is no JSON object",)
     try:
@@ -43,7 +67,7 @@ def verify_submission(submission: Any) -> tuple[str, ...]:
         return (f"it is of format {_shown(form)} and suite {_shown(version)}, not known here",)
     if submission.get("hash") != digest:
         return ("its hash is not that of its content, which was changed",)
-    return tuple(_wrong(load_suite(version), submission))
+    return ()
 
 
 def _wrong(suite: Suite, submission: Mapping[str, Any]) -> Iterator[str]:
@@ -61,9 +85,9 @@ def _wrong(suite: Suite, submission: Mapping[str, Any]) -> Iterator[str]:
         return
     expected = {cell.name: cell for cell in suite.cells}
     yield from (f"the suite has no cell {name}" for name in cells if name not in expected)
-    yield from (f"cell {name} is missing" for name in expected if name not in cells)
     games = {name: suite.game(cell, style if style in STYLES else "full") for name, cell in expected.items()}
-    yield from _wrong_agents(submission.get("agents"), tuple(games.values()))
+    there = [game for name, game in games.items() if name in cells]
+    yield from _wrong_agents(submission.get("agents"), tuple(games.values()), there)
     wrong = [
         f"cell {name}: {why}"
         for name, cell in expected.items()
@@ -93,13 +117,14 @@ def _wrong_facts(submission: Mapping[str, Any]) -> Iterator[str]:
         yield "its settings are no object"
 
 
-def _wrong_agents(agents: Any, games: Sequence[Game]) -> Iterator[str]:
+def _wrong_agents(agents: Any, games: Sequence[Game], there: Sequence[Game]) -> Iterator[str]:
+    """`games` of the whole suite, `there` those of the cells that were played."""
     if not _is_object(agents) or not all(map(_is_name, agents.values())):
         yield "its agents are no names by role"
         return
     known = {"*", *(who for game in games for who in (*game.agents, *game.roles))}
     yield from (f"no cell has an agent or role {who!r}" for who in agents if who not in known)
-    players = {agent for game in games for agent in game.agents}
+    players = {agent for game in there for agent in game.agents}
     yield from (f"nobody played {agent}" for agent in sorted(players) if not {agent, role_of(agent), "*"} & set(agents))
 
 

@@ -57,7 +57,8 @@ def add(commands: Any) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="of the suite: a domain, level, workflow or cell; repeatable",
+        help="""of the suite: a domain, level, workflow or cell; repeatable; the submission holds all cells that are
+done in --out, so a suite can be played in parts""",
     )
     add_agents(parser)
     add_game(parser, env=None)

@@ -13,7 +13,7 @@ from masgym.cli.progress import Progress
 from masgym.cli.screen import print_json, printing_only, shown
 from masgym.errors import BadValue, MasgymError
 from masgym.runs import RunReport
-from masgym.submission import markdown_of
+from masgym.submission import markdown_of, partial
 from masgym.suite import chosen, filled, run_suite, speaking
 from masgym.suites import Cell, Suite, load_suite
 from masgym.types import JSON, Style
@@ -36,11 +36,12 @@ def run(arguments: argparse.Namespace) -> int:
     with printing_only(result=arguments.json), resumable(arguments, progress), progress:
         outs = list[RunReport]()
         submission = asyncio.run(_played(suite, names, made, arguments, progress, outs.append))
+    missing = partial(suite, submission["cells"])
     if arguments.json:
         print_json(submission)
     else:
         print(markdown_of(submission))
-        print(shown(f"submission: {arguments.out}/submission.json"))
+        print(shown(f"submission: {arguments.out}/submission.json" + (f", partial: {missing}" if missing else "")))
     return status_of(outs, arguments)
 
 

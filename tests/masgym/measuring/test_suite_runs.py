@@ -16,6 +16,7 @@ from masgym.agents.random import RandomAgent
 from masgym.cli import main
 from masgym.errors import BadValue, UnknownName
 from masgym.runs import task_hash
+from masgym.submission import hash_of
 from masgym.suite import chosen, run_suite
 from masgym.verification import verify_submission
 
@@ -156,8 +157,65 @@ def test_all_agents_that_are_missing_are_told_before_the_first_cell_is_played(tm
 def test_partial_submissions_are_told(tmp_path):
     submission = play(tmp_path, OracleAgent(), only=["plan_path-easy-solo"])
     wrong = verify_submission(submission)
-    assert len(wrong) == len(SUITE.cells) - 1
-    assert all(line.endswith("is missing") for line in wrong)
+    missing = "sokoban-easy-solo, sokoban-medium-solo, sokoban-hard-solo and 59 more"
+    assert wrong == (f"1 of 63 cells; missing: {missing}",)
+
+
+def test_a_suite_can_be_played_in_parts(tmp_path):
+    """One after the other in the same folder, resumed or not; the submission is that of all cells at once."""
+    whole = play(tmp_path / "whole", RandomAgent(), TINY, only=["easy"])
+    for number, workflow in enumerate(("pair", "solo", *(set(TINY.workflows) - {"pair", "solo"})), 1):
+        found = play(tmp_path / "parts", RandomAgent(), TINY, only=["easy", workflow], resume=number % 2 == 0)
+        assert len(found["cells"]) == number
+    assert found == whole
+    for name in ("submission.json", "report.md"):
+        assert (tmp_path / "parts" / name).read_text() == (tmp_path / "whole" / name).read_text()
+    (tmp_path / "parts" / "cells" / "plan_path-easy-pair" / "report.json").unlink()
+    found = play(tmp_path / "parts", RandomAgent(), TINY, only=["medium", "solo"])
+    assert "plan_path-easy-pair" not in found["cells"], "it is not finished"
+    assert len(found["cells"]) == len(whole["cells"])
+
+
+@pytest.mark.parametrize("other", [{"settings": {"temperature": 1}}, {"style": "compact"}, {"names": {"*": "y"}}])
+def test_parts_that_others_played_are_refused_before_anything_is_played(tmp_path, other):
+    play(tmp_path, OracleAgent(), TINY, only=["easy", "solo"])
+    before = (tmp_path / "submission.json").read_text()
+    names, options = other.get("names", {"*": "x"}), {key: given for key, given in other.items() if key != "names"}
+    with pytest.raises(BadValue, match="plan_path-easy-solo was played with other arguments"):
+        asyncio.run(run_suite(TINY, {"*": OracleAgent()}, names, tmp_path, only=["easy", "pair"], **options))
+    assert (tmp_path / "submission.json").read_text() == before
+    assert not (tmp_path / "cells" / "plan_path-easy-pair").exists()
+
+
+def test_the_command_says_that_a_submission_is_partial_and_what_is_there_is_verified(tmp_path, capsys):
+    words = ["eval", "--suite", "v1", "--only", "plan_path", "--only", "easy", "--agent", "oracle"]
+    folder = tmp_path / "run"
+    for number, workflow in enumerate(("solo", "pair"), 1):
+        assert main([*words, "--only", workflow, "--out", str(folder)]) == 0
+        assert f"submission.json, partial: {number} of 63 cells; missing: sokoban-" in capsys.readouterr().out
+    for place in (folder, folder / "submission.json"):
+        assert main(["verify", str(place)]) == 1
+        told = capsys.readouterr()
+        assert told.err == ""
+        assert "| all domains | 100.0" in told.out
+        last = told.out.splitlines()[-1]
+        assert "submission.json is partial, 2 of 63 cells; missing: sokoban-" in last
+        assert "What is there holds" in last
+    assert main(["verify", str(folder), "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert (found["holds"], len(found["wrong"])) == (False, 1)
+
+
+def test_a_partial_submission_needs_no_players_for_what_was_not_played(tmp_path):
+    """And what is there is still judged."""
+    submission = asyncio.run(
+        run_suite(SUITE, {"actor": OracleAgent()}, {"actor": "x"}, tmp_path, only=["plan_path-easy-solo"])
+    )
+    assert [line[:12] for line in verify_submission(submission)] == ["1 of 63 cell"]
+    submission["cells"]["plan_path-easy-solo"]["task_hash"] = "0"
+    submission["hash"] = hash_of(submission)
+    wrong = verify_submission(submission)
+    assert wrong[1:] == ("cell plan_path-easy-solo: its tasks were not those of the suite",)
 
 
 def test_failures_of_an_agent_are_counted_in_the_submission(tmp_path):
