@@ -163,11 +163,15 @@ def _of_random(played: Played | str, again: Played | str, best: Played | str) ->
     report, top = summarise(played), max(record.returns for record in best)
     gap = paired_difference([[r.success] for r in best], [[r.success] for r in played])
     return [
-        _check("random: solves less than the oracle", gap.low > 0, f"{_solved(report)}; {gap} points less"),
+        _check(
+            "random: solves less than the oracle",
+            gap.low > 0,
+            f"{_solved(report)}; {gap} points less, the interval has to lie above 0",
+        ),
         _check(
             "random: earns no more than the oracle",
             all(record.returns <= top + 1e-6 for record in played),
-            f"{max(record.returns for record in played):g} at most",
+            f"{max(record.returns for record in played):g} at most; the oracle {top:g}",
         ),
         _check("random: equal replies, equal episodes", played == again, "played twice"),
     ]
@@ -181,7 +185,10 @@ def _of_canary(name: str, played: Played | str, chance: Played | str) -> Check:
     if name == LISTED and not isinstance(chance, str):
         most = max(most, summarise(chance).success.mean)
     holds = report.success.mean <= most and (name != EMPTY or report.malformed_rate == 1)
-    return _check(f"canary: {name}", holds, f"{_solved(report)}; {_malformed(report)}; return {report.returns:.2f}")
+    bound = f"at most {int(most * report.episodes + 1e-9)} may be"
+    wanted = ", all have to be" if name == EMPTY else ""
+    detail = f"{_solved(report)}, {bound}; {_malformed(report)}{wanted}; return {report.returns:.2f}"
+    return _check(f"canary: {name}", holds, detail)
 
 
 async def _of_contract(game: Game) -> list[Check]:

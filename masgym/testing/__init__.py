@@ -13,6 +13,7 @@ from masgym.testing.faces import check_handed_out, check_visibility
 from masgym.testing.play import first_tasks
 from masgym.testing.pure import check_determinism, check_fuzz, check_observations, check_purity
 from masgym.testing.rewards import check_oracle, check_returns, check_terms, check_weights
+from masgym.testing.shape import check_shape
 from masgym.testing.snapshots import check_json, check_new_process, check_snapshots
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "check_oracle",
     "check_purity",
     "check_returns",
+    "check_shape",
     "check_snapshots",
     "check_terms",
     "check_visibility",
@@ -42,6 +44,7 @@ def check_game(
     than the oracle's. `replies` are tried beside those that the checks make up: give some where `Domain.legal` lists
     none. `new_process=False` leaves out the one check that needs the game's classes to be importable.
     """
+    check_shape(game)
     check_weights(game)
     check_oracle(game, tasks=5 * tasks)
     check_terms(game, replies=replies)

@@ -1,6 +1,7 @@
 """The contract test passes on what the suite ships, and every one of its checks can fail."""
 
 from collections.abc import Callable
+from dataclasses import dataclass, make_dataclass
 
 import pytest
 import toy_faults as faults
@@ -115,6 +116,42 @@ def test_a_planted_fault_is_found(domain: type, check: str, says: str) -> None:
 def test_check_game_finds_each_of_them(domain: type) -> None:
     with pytest.raises(AssertionError):
         testing.check_game(Game(domain=domain(length=14), workflow=Pair()), tasks=4)
+
+
+class Untitled(Line):
+    @property
+    def titles(self):
+        return {"tool": "scout"}
+
+
+class WorldOfLists(Line):
+    def initial(self, task):
+        return list(super().initial(task))
+
+
+def empty(name: str, *bases: type) -> type:
+    return dataclass(frozen=True)(type(name, bases, {}))
+
+
+THAWED = make_dataclass("Thawed", [], namespace={n: x for n, x in vars(Line).items() if n[:2] != "__"})
+BROKEN = {
+    "Empty lacks name, tasks, titles, initial, .*oracle; masgym.game.Domain": empty("Empty"),
+    "Stub lacks name, tasks": empty("Stub", masgym.Domain),
+    "Thawed is a dataclass that is not frozen": THAWED,
+    "`titles` of Untitled has no 'act', in which Pair": Untitled,
+    "the world of WorldOfLists, a list, cannot be hashed": WorldOfLists,
+}
+
+
+@pytest.mark.parametrize("says", BROKEN)
+def test_what_is_no_domain_is_told_in_words(says: str) -> None:
+    with pytest.raises(AssertionError, match=f"^shape: .*{says}"):
+        testing.check_game(Game(domain=BROKEN[says](), workflow=Pair()))
+
+
+def test_what_is_no_workflow_is_told_in_words() -> None:
+    with pytest.raises(AssertionError, match="the workflow Mute lacks name, agents, slot, active"):
+        testing.check_game(Game(domain=Line(), workflow=empty("Mute")()))
 
 
 def test_an_actor_that_does_not_hear_the_tool_is_found() -> None:

@@ -135,3 +135,12 @@ def test_a_validation_is_json_and_a_table():
     assert {"name", "passed", "detail"} == set(data["checks"][0])
     assert table(found).row_count == len(found.checks)
     assert "does NOT score" in str(table(found).title)
+
+
+def test_what_is_seen_stands_beside_what_is_wanted():
+    """A NO that names no bound is a riddle."""
+    said = {check.name: check.detail for check in validated(lines(Line), tasks=40).checks}
+    assert "of 40 tasks solved, at most 2 may be; " in said["canary: Unicode noise"]
+    assert "100 % malformed, all have to be" in said["canary: empty replies"]
+    assert "the interval has to lie above 0" in said["random: solves less than the oracle"]
+    assert "the oracle 2" in said["random: earns no more than the oracle"]
