@@ -36,10 +36,17 @@ def parted(shown: Sequence[JSON], hidden: Sequence[JSON]) -> dict[str, JSON]:
 
 def with_programs(row: Row, task: dict[str, JSON], right: Sequence[str], wrong: Sequence[str] = ()) -> dict[str, JSON]:
     """The task with the first of `right` that passes its gold tests, "" where none does, and a few of `wrong`."""
+    task = _with_test(task)
     problem = problem_of(instance_of({**task, "reference": "", "mutants": []}, row.where).content)
     reference = next((program for program in right[:TRIED] if all(_passed(problem, program))), "")
     mutants = [program for program in wrong[:TRIED] if reference and len(set(_passed(problem, program))) == 2]
     return {**task, "reference": reference, "mutants": mutants[:MUTANTS]}
+
+
+def _with_test(task: dict[str, JSON]) -> dict[str, JSON]:
+    """Where nothing is shown, one of several gold tests is set apart as what a good tester writes."""
+    *gold, last = task["gold"]
+    return task if task["examples"] or not gold else {**task, "gold": gold, "tests": [last]}
 
 
 def answered(problem: Problem, program: str, cases: Sequence[Case]) -> tuple[Answer, ...]:

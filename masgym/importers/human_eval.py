@@ -47,7 +47,8 @@ def read(row: Row) -> dict[str, JSON]:
         "id": row.text("task_id"),
     }
     problem = problem_of(instance_of(task, row.where).content)
-    return {**task, "examples": _examples(problem, ast.get_docstring(function) or "")}
+    examples = _examples(problem, ast.get_docstring(function) or "")
+    return {**task, "examples": examples} if examples else {**task, "tests": _tests(problem)}
 
 
 def _function(row: Row, prompt: str, name: str) -> ast.FunctionDef:
@@ -83,6 +84,17 @@ def _examples(problem: Problem, described: str) -> list[JSON]:
     ]
     made = answered(replace(problem, check=None), problem.reference, cases)
     return [_json(case) for case, answer in zip(cases, made, strict=True) if passes(problem, case, answer)]
+
+
+def _tests(problem: Problem) -> list[JSON]:
+    """What a good tester writes where the docstring has no example: the first call of the test program."""
+    asked = problem.hidden[:1]
+    made = answered(replace(problem, check=None), problem.reference, asked)
+    return [
+        {"args": case.arguments, "expected": answer.what}
+        for case, answer in zip(asked, made, strict=True)
+        if answer.kind == "ok"
+    ]
 
 
 def _json(case: Case) -> JSON:

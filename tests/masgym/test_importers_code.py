@@ -24,6 +24,7 @@ import masgym
 from masgym.errors import BadFile
 from masgym.importers import import_set
 from masgym.importers.cases import ANSWERED, KEPT, parameters, parted
+from masgym.testing.play import step
 
 
 def first(tmp_path, name, row, **options):
@@ -37,6 +38,52 @@ def first(tmp_path, name, row, **options):
 def gold(game, task, program):
     """The share of hidden tests that a program passes."""
     return play(game, task, f"```python\n{program}\n```").world.gold
+
+
+class TestOracleTester:
+    """It offers nothing that fails right programs, so that a team of oracles is done in its first turn."""
+
+    @pytest.mark.parametrize(
+        ("name", "row", "told_apart"),
+        [
+            ("apps", apps_function([3, 7], ["def both(x, y): return x + y"]), 1),
+            ("apps", apps(question="Add two numbers."), 1),
+            ("apps", apps(), 0),  # it repeats an example
+            (
+                "humaneval",
+                human_eval(
+                    prompt='def halves(xs, least):\n    """Cut."""\n',
+                    canonical_solution="    return xs[1:]\n",
+                    test="def check(candidate):\n    assert candidate([1, 2], 0) == [2]\n",
+                ),
+                1,
+            ),
+        ],
+    )
+    def test_its_tests_are_right(self, tmp_path, name, row, told_apart):
+        _, _, out = run_import(tmp_path, name, [row])
+        game = masgym.game("code", "pair", tasks=out)
+        (task,) = tasks_of(game)
+        state = game.initial(task)
+        offered = step(game, state, {"tool_0": game.oracle(state, "tool_0")})
+        assert not offered.effects["tool_0"].malformed
+        assert offered.effects["tool_0"].terms["mutants"] == told_apart
+        done = step(game, offered.state, {"actor_0": game.oracle(offered.state, "actor_0")})
+        assert done.state.success
+        assert done.state.ended
+
+    @pytest.mark.parametrize("form", ["stdin", "function"])
+    def test_a_task_that_brings_none_is_solved_as_well(self, tmp_path, form):
+        own = {"form": "stdin", "gold": [{"stdin": "1 2", "stdout": "3"}], "reference": ADD}
+        if form == "function":
+            gold = [{"args": [1], "expected": 1}]
+            own = {"form": form, "entry_point": "f", "gold": gold, "reference": "def f(x): return x"}
+        row = {"statement": "s", "examples": [], "mutants": [], "time_limit": 2, "source": "o", "level": "o", **own}
+        (tmp_path / "own.jsonl").write_text(json.dumps(row))
+        game = masgym.game("code", "pair", tasks=tmp_path / "own.jsonl")
+        (task,) = tasks_of(game)
+        state = play(game, task)
+        assert (state.success, state.turn) == (True, 1)
 
 
 class TestApps:
@@ -72,7 +119,7 @@ class TestApps:
     )
     def test_a_solution_settles_what_functions_return(self, tmp_path, outputs, program, expected):
         line, game, task = first(tmp_path, "apps", apps_function(outputs, [program]))
-        assert [case["expected"] for case in line["gold"]] == expected
+        assert [case["expected"] for case in [*line["gold"], *line["tests"]]] == expected
         assert (line["entry_point"], line["parameters"], line["reference"]) == ("both", ["x", "y"], program)
         assert "def both(x, y):" in line["statement"]
         assert play(game, task).success

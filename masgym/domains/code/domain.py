@@ -195,7 +195,8 @@ class Code:
         return ()  # programs and tests cannot be listed
 
     def oracle(self, world: World, slot: Slot) -> str:
-        """The reference, or the tests that the task brings; where it has none, any well-formed reply."""
+        """The reference, or the tests and examples that the task brings. Where it has no reference any well-formed
+        reply; where it brings neither tests nor examples one that offers none."""
         return good_tests(world.problem, self.most_tests) if _known(slot) == "tool" else good_program(world.problem)
 
     def _coded(self, world: World, reply: str, results: tuple[ToolResult, ...]) -> Effect:
