@@ -92,7 +92,8 @@ def read_run(folder: Path | str) -> Run:
     try:
         text = regular(path).read_text(encoding="utf-8")
     except (OSError, UnicodeError) as error:
-        raise BadFile(f"{folder} is no folder of a run: its {RUN} cannot be read: {error}.") from error
+        why = (isinstance(error, OSError) and error.strerror) or error
+        raise BadFile(f"{folder} is no folder of a run: its {RUN} cannot be read: {why}.") from error
     return run_from_json(object_of(text, str(path)), str(path))
 
 

@@ -215,9 +215,7 @@ def status_of(outs: Sequence[RunReport], arguments: argparse.Namespace) -> int:
         lost.update(lost_of(out.run, out.records))
     again = way_again(arguments)
     if failures.total() == episodes:
-        more = (
-            f" The {lost.total()} lost to the endpoint can be played again. {again}" if lost and arguments.out else ""
-        )
+        more = f" {lost.total()} of {episodes} were lost to the endpoint. {again}" if lost and arguments.out else ""
         line = f"no episode could be played to its end: {_counted(failures)}. {mend(failures)}{more}"
         print(f"masgym: {shown(line)}", file=sys.stderr)
         return 1

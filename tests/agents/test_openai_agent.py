@@ -260,6 +260,7 @@ def test_all_lost_is_one_line_too(tmp_path, capsys):
     told = capsys.readouterr().err
     assert told.count("\n") == 1
     assert "no episode could be played to its end: rate_limited 2. Lower --concurrency" in told
+    assert "2 of 2 were lost to the endpoint. " in told
     assert f"--resume plays them again: masgym {' '.join(words)} --base-url {url} --resume" in told
 
 
