@@ -11,6 +11,7 @@ from pathlib import Path
 
 from masgym.audit import episodes, groups
 from masgym.audit.advantages import form_of
+from masgym.audit.amounts import too_few
 from masgym.audit.collect import Collected, collect
 from masgym.audit.findings import Finding, Findings, text, to_json
 from masgym.audit.rows import read
@@ -69,3 +70,9 @@ def _unchecked(found: Collected) -> Iterator[str]:
         lacking = sum(getattr(row, field) in (None, {}) for row in found.rows)
         if lacking:
             yield f"{what}: {lacking} of {len(found.rows)} rows have no field {field!r}"
+    if unknown := groups.of_unknown_states(found):
+        yield (
+            f"whether candidates that are compared stood on one state: {unknown} groups hold different prompts, and "
+            "only the field 'episode' says whether they are of several playthroughs; give 'episode'"
+        )
+    yield from too_few(found)

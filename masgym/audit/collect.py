@@ -27,6 +27,13 @@ class Group:
         return None not in episodes and len(set(episodes)) == len(episodes)
 
     @property
+    def of_one_state(self) -> bool:
+        """Known to be: of one event, or by their episodes, which are not all different."""
+        rows = self.rows
+        told = all(row.episode is not None for row in rows)
+        return not self.flat and (told or (rows[0].event is not None and len({row.event for row in rows}) == 1))
+
+    @property
     def agents(self) -> frozenset[str]:
         return frozenset(row.agent for row in self.rows)
 

@@ -16,6 +16,15 @@ LEAST_TERMS = 100  # replies in which a term is always 0
 def prompts_that_move(all_: Collected) -> Iterator[Finding]:
     """Fault 5: an agent's later prompts show what its first prompt of the episode showed, though more than malformed
     replies came in between."""
+    for agent, pairs in later_prompts(all_).items():
+        stuck = [pair for pair in pairs if pair[0].position == pair[1].position]
+        if len(pairs) >= LEAST_LATER and len(stuck) >= STUCK * len(pairs):
+            says = f"{{}} of {len(pairs)} later prompts of {agent} show the position of its first one"
+            yield from finding(5, f"{says} (unless nothing that was done ever had an effect)", stuck)
+
+
+def later_prompts(all_: Collected) -> dict[str, list[tuple[Row, Row]]]:
+    """Agent -> (its first prompt of an episode, a later one that something was done before)."""
     later: dict[str, list[tuple[Row, Row]]] = defaultdict(list)
     for rows in all_.episodes.values():
         starts: dict[str, Row] = {}
@@ -24,20 +33,23 @@ def prompts_that_move(all_: Collected) -> Iterator[Finding]:
             start = starts.setdefault(row.agent, row)
             if any(start.turn <= turn < row.turn for turn in busy):
                 later[row.agent].append((start, row))
-    for agent, pairs in later.items():
-        stuck = [pair for pair in pairs if pair[0].position == pair[1].position]
-        if len(pairs) >= LEAST_LATER and len(stuck) >= STUCK * len(pairs):
-            says = f"{{}} of {len(pairs)} later prompts of {agent} show the position of its first one"
-            yield from finding(5, f"{says} (unless nothing that was done ever had an effect)", stuck)
+    return later
 
 
 def all_turns(all_: Collected) -> Iterator[Finding]:
     """Fault 13, second half: episodes of which nothing but one late turn is kept."""
+    long, lone = late_episodes(all_)
+    if len(long) >= LEAST_LONG and len(lone) >= LONE * len(long):
+        says = f"{{}} of {len(long)} episodes beyond the first turn hold nothing but their last"
+        yield from finding(13, says, lone, title="only last turns are kept")
+
+
+def late_episodes(all_: Collected) -> tuple[list[Sequence[Row]], list[Sequence[Row]]]:
+    """Episodes beyond their first turn, and a row of each of those that hold one turn."""
     turns = [({row.turn for row in rows}, rows) for rows in all_.episodes.values()]
     long = [(kept, rows) for kept, rows in turns if max(kept) > all_.first_turn]
     lone = [rows[:1] for kept, rows in long if len(kept) == 1]
-    if len(long) >= LEAST_LONG and len(lone) >= LONE * len(long):
-        yield from finding(13, f"{{}} of {len(long)} episodes beyond the first turn hold nothing but their last", lone)
+    return [rows for _, rows in long], lone
 
 
 def one_start(all_: Collected) -> Iterator[Finding]:
@@ -55,6 +67,19 @@ def one_start(all_: Collected) -> Iterator[Finding]:
 def earlier_speakers_are_seen(all_: Collected) -> Iterator[Finding]:
     """Fault 2, first half: of playthroughs of a task, the second speaker's prompt is the same whatever the first one
     said, though it earned differently. Needs `event`: members of one event rightly do not see each other."""
+    for agent, tasks in seconds(all_).items():
+        if len(tasks) >= LEAST_TASKS and all(blind for blind, _ in tasks):
+            says = (
+                f"in all {{}} tasks that were played several times {agent} is shown the same whatever was said before"
+            )
+            yield from finding(
+                2, says, [pair for _, pair in tasks], title="a later speaker does not see an earlier one"
+            )
+
+
+def seconds(all_: Collected) -> dict[str, list[tuple[bool, tuple[Row, Row]]]]:
+    """Second speaker -> of each task in which the first one said and earned different things, whether it saw the same
+    all the same, and an example."""
     found: dict[str, list[tuple[bool, tuple[Row, Row]]]] = defaultdict(list)
     plays: dict[tuple[Id, str], list[tuple[Row, Row]]] = defaultdict(list)
     for (task, _), rows in all_.episodes.items():
@@ -65,12 +90,7 @@ def earlier_speakers_are_seen(all_: Collected) -> Iterator[Finding]:
         if len({first.reward for first, _ in pairs}) > 1 and len({first.reply for first, _ in pairs}) > 1:
             blind = len({second.prompt for _, second in pairs}) == 1
             found[agent].append((blind, pairs[0]))
-    for agent, tasks in found.items():
-        if len(tasks) >= LEAST_TASKS and all(blind for blind, _ in tasks):
-            says = (
-                f"in all {{}} tasks that were played several times {agent} is shown the same whatever was said before"
-            )
-            yield from finding(2, says, [pair for _, pair in tasks])
+    return found
 
 
 def no_failures(all_: Collected) -> Iterator[Finding]:
@@ -80,14 +100,19 @@ def no_failures(all_: Collected) -> Iterator[Finding]:
 
 def terms_that_vary(all_: Collected) -> Iterator[Finding]:
     """Fault 9. A malformed reply earns none of its terms."""
+    for (agent, name), said in dead_terms(all_).items():
+        if len(said) >= LEAST_TERMS:
+            yield from finding(9, f"in all {{}} replies of {agent} the term {name!r} is 0", [(row,) for row in said])
+
+
+def dead_terms(all_: Collected) -> dict[tuple[str, str], list[Row]]:
+    """(agent, a term that is 0 in all its replies) -> those that are not malformed."""
     rows: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for row in all_.rows:
         for name in row.terms:
             rows[row.agent, name].append(row)
-    for (agent, name), found in rows.items():
-        said = [row for row in found if not row.malformed]
-        if len(said) >= LEAST_TERMS and not any(row.terms[name] for row in found):
-            yield from finding(9, f"in all {{}} replies of {agent} the term {name!r} is 0", [(row,) for row in said])
+    dead = {key: found for key, found in rows.items() if not any(row.terms[key[1]] for row in found)}
+    return {key: [row for row in found if not row.malformed] for key, found in dead.items()}
 
 
 def _one_a_turn(rows: Sequence[Row]) -> Iterator[Row]:

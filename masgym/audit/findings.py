@@ -7,7 +7,7 @@ from masgym.tags import printable
 from masgym.types import JSON, value
 
 FAULTS: Mapping[int, str] = {
-    1: "the tree stepped one copy of the environment while prompts and rewards came from another",
+    1: "candidates of one state are on different prompts: they came from several copies of the environment",
     2: "a later speaker does not see an earlier one, or its candidates all get one reward",
     3: "groups mix different problems",
     5: "later prompts show the start position instead of the current one",
@@ -26,14 +26,16 @@ EXAMPLE = 4  # rows that are named
 class Finding:
     """One fault that is seen."""
 
-    fault: int | None  # its number; None for advantages that do not fit
+    fault: int | None  # its number in `FAULTS`; None for advantages that do not fit
     says: str
     lines: tuple[int, ...]  # example rows
     count: int  # how often it is seen: groups, replies or episodes, as `says` tells
+    title: str = ""  # the one fault that it is, where its number stands for several
 
     @property
     def name(self) -> str:
-        return ADVANTAGES if self.fault is None else FAULTS[self.fault]
+        """The one fault in words."""
+        return self.title or (ADVANTAGES if self.fault is None else FAULTS[self.fault])
 
 
 @value
@@ -61,14 +63,14 @@ def finding(
     says: str,
     seen: Sequence[Sequence[Row]],
     more: Callable[[Sequence[Row]], str] = lambda rows: "",
+    title: str = "",
 ) -> Iterator[Finding]:
     """The one finding of what is `seen`, none where that is nothing. The first "{}" in `says` is how often; the rows
     seen first are the example, and `more` may add what is special about them."""
     if seen:
         lines = tuple(row.line for row in seen[0])[:EXAMPLE]
-        yield Finding(
-            fault=fault, says=says.replace("{}", str(len(seen)), 1) + more(seen[0]), lines=lines, count=len(seen)
-        )
+        told = says.replace("{}", str(len(seen)), 1) + more(seen[0])
+        yield Finding(fault=fault, says=told, lines=lines, count=len(seen), title=title)
 
 
 def to_json(found: Findings) -> dict[str, JSON]:
@@ -96,13 +98,13 @@ def text(found: Findings) -> str:
         f"advantages: {found.advantage}; all rewards equal in {100 * found.same_reward:.1f} % of groups",
     ]
     for finding in found.findings:
-        number = "" if finding.fault is None else f"fault {finding.fault}, "
         at = ", ".join(map(str, finding.lines))
         lines += [
-            f"{number}{finding.name}",
+            f"fault: {finding.name}",
             f"    {finding.says}; for example line{'s' * (len(finding.lines) > 1)} {at}",
         ]
     lines += [f"not looked at: {why}" for why in found.unchecked]
     if found.ok:
-        lines.append("none of the faults that can be seen in such a file is in it")
+        rest = ", as far as it could be looked at" if found.unchecked else ""
+        lines.append(f"none of the faults that can be seen in such a file is in it{rest}")
     return "\n".join(map(printable, lines))

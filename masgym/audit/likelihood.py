@@ -26,6 +26,7 @@ class Agreement:
 
     excess: float  # how often next tokens agree, minus what their log-probs promise
     chance: float  # how often they should differ
+    prefixes: int
 
 
 def mass(rows: Sequence[Row]) -> float:
@@ -40,7 +41,7 @@ def agreement(rows: Sequence[Row]) -> Agreement | None:
     found = list(_at_prefixes(usable))
     if not found:
         return None
-    return Agreement(excess=math.fsum(e for e, _ in found), chance=math.fsum(c for _, c in found))
+    return Agreement(excess=math.fsum(e for e, _ in found), chance=math.fsum(c for _, c in found), prefixes=len(found))
 
 
 def _at_prefixes(rows: Sequence[Row]) -> Iterator[tuple[float, float]]:
