@@ -16,6 +16,7 @@ from masgym.suites import load_suite
 from masgym.verification import verify_submission
 
 SLOW = {("sokoban", "hard"), ("sudoku", "hard"), ("sudoku", "expert"), ("code", "easy"), ("search", "nano")}
+LATER = {("code", "nano")}  # levels that are newer than the frozen suite
 
 
 def source(level):
@@ -25,6 +26,7 @@ def source(level):
 def test_the_suite_has_every_domain_and_level_under_three_workflows():
     domains = ("sokoban", "plan_path", "sudoku", "code", "math", "search")
     named = {(domain, level) for domain in domains for level in masgym.list_levels(domain)}
+    named -= LATER
     assert {(level.domain, level.level) for level in SUITE.levels} == named
     assert len(SUITE.cells) == 3 * len(named)
     assert [SUITE.game(SUITE.cells[i * len(named)], "full").workflow.name for i in range(3)] == [
