@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from masgym.audit import episodes, groups
-from masgym.audit.advantages import form_of
+from masgym.audit.advantages import Finish, finish_of, form_of_file
 from masgym.audit.amounts import too_few
 from masgym.audit.collect import Collected, collect
 from masgym.audit.findings import Finding, Findings, text, to_json
@@ -28,7 +28,9 @@ def audit(path: str | Path) -> Findings:
     found = collect(read(Path(path)))
     if not found.rows:
         raise BadFile(f"{path} is empty; one JSON object a line was expected, one for each sampled reply.")
-    form = form_of([groups.advantage_forms(group) for group in found.groups])
+    pairs = [groups.pair_of(group) for group in found.groups]
+    finish = finish_of([advantage for _, given in pairs for advantage in given])
+    form = form_of_file(pairs, finish)
     return Findings(
         file=str(path),
         rows=len(found.rows),
@@ -38,12 +40,12 @@ def audit(path: str | Path) -> Findings:
         agents=tuple(dict.fromkeys(row.agent for row in found.rows)),
         advantage=form,
         same_reward=sum(group.same_reward for group in found.groups) / len(found.groups),
-        findings=tuple(_findings(found, form)),
+        findings=tuple(_findings(found, form, finish)),
         unchecked=tuple(_unchecked(found)),
     )
 
 
-def _findings(found: Collected, form: str) -> Iterator[Finding]:
+def _findings(found: Collected, form: str, finish: Finish) -> Iterator[Finding]:
     yield from groups.one_problem(found)
     yield from episodes.earlier_speakers_are_seen(found)
     yield from groups.rewards_that_vary(found)
@@ -53,7 +55,7 @@ def _findings(found: Collected, form: str) -> Iterator[Finding]:
     yield from episodes.terms_that_vary(found)
     yield from episodes.one_start(found)
     yield from episodes.all_turns(found)
-    yield from groups.advantages_that_fit(found, form)
+    yield from groups.advantages_that_fit(found, form, finish)
 
 
 NEEDS = {

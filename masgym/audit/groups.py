@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 
-from masgym.audit.advantages import UNKNOWN, forms_of
+from masgym.audit.advantages import BATCH, BATCH_DIVIDED, FLIPPED, TOLERANCE, UNKNOWN, ZERO, Finish, Pair, forms_of
 from masgym.audit.collect import Action, Collected, Group
 from masgym.audit.findings import Finding, finding
 from masgym.audit.likelihood import MOST_MASS, Agreement, agreement, mass, parted
@@ -57,17 +57,36 @@ def telling_groups(all_: Collected) -> dict[str, list[Group]]:
     return by_agent
 
 
-def advantages_that_fit(all_: Collected, form: str) -> Iterator[Finding]:
+def advantages_that_fit(all_: Collected, form: str, finish: Finish) -> Iterator[Finding]:
     """Advantages of the form that the file's advantages mostly have; one reward and advantage for an action."""
     torn = [action for g in all_.groups for action in g.actions if len({(r.reward, r.advantage) for r in action}) > 1]
     yield from finding(None, "the members of {} actions have different rewards or advantages", torn)
-    misfits = [group.rows[:1] for group in all_.groups if form not in advantage_forms(group)]
-    says = UNKNOWN if form == UNKNOWN else f"not {form}"
-    yield from finding(None, f"in {{}} groups advantages are {says}", misfits)
+    if form in (BATCH, BATCH_DIVIDED):
+        return
+    misfits = [group for group in all_.groups if form not in forms_of(*pair_of(group), finish)]
+    whole = form.startswith(FLIPPED) or form in (UNKNOWN, ZERO)
+    flipped, unknown = f"{FLIPPED}they reward what earned less", form if whole else f"not {form}"
+    kinds: dict[str, list[tuple[Row, ...]]] = {ZERO: [], flipped: [], unknown: []}
+    for group in misfits:
+        kinds[_misfit(group, form, finish, flipped, unknown)].append(group.rows[:1])
+    for kind, seen in kinds.items():
+        yield from finding(None, f"in {{}} groups advantages are {kind}", seen, title=_TITLES.get(kind[:9], ""))
 
 
-def advantage_forms(group: Group) -> frozenset[str]:
-    return forms_of([action[0].reward for action in group.actions], [action[0].advantage for action in group.actions])
+_TITLES = {ZERO[:9]: "advantages are all 0", FLIPPED[:9]: "advantages have the wrong sign"}
+
+
+def _misfit(group: Group, form: str, finish: Finish, flipped: str, unknown: str) -> str:
+    rewards, advantages = pair_of(group)
+    if not group.same_reward and max(map(abs, advantages)) <= TOLERANCE:
+        return ZERO
+    turned = forms_of(rewards, [-a for a in advantages], finish.turned())
+    return flipped if form.removeprefix(f"{FLIPPED}-(").removesuffix(")") in turned or form in turned else unknown
+
+
+def pair_of(group: Group) -> Pair:
+    """(rewards, advantages) of its actions."""
+    return [action[0].reward for action in group.actions], [action[0].advantage for action in group.actions]
 
 
 def likely(all_: Collected) -> Iterator[Finding]:
