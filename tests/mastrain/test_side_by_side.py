@@ -13,6 +13,17 @@ from mastrain.side_by_side import INTERRUPTED, Processes, interrupted_by_any_end
 from mastrain.suite import Cell
 
 
+@pytest.fixture(autouse=True)
+def _ctrl_c_is_heard():
+    """Whatever started the tests may ignore it (or SIGHUP: nohup), and so would all that they start."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGHUP)}
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
 def cell(name, *needs):
     return Cell(domain=name, method="m", seed=0, config={"name": name}, needs=tuple(other.hash for other in needs))
 
