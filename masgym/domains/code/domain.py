@@ -8,8 +8,8 @@ programs that are nearly right ("mutants") from the reference (CURE's idea); a r
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
+from masgym.domains.choice import chosen_families
 from masgym.domains.code import taskfile
 from masgym.domains.code.checks import answers, replay, run, run_tests, stated
 from masgym.domains.code.judging import Report, coded, listing, told_apart
@@ -83,7 +83,7 @@ class Code:
 
     def __post_init__(self) -> None:
         """Raises BadValue, UnknownName for arguments out of range, BadFile for a file that cannot be read as tasks."""
-        object.__setattr__(self, "families", _checked_families(self.families))
+        object.__setattr__(self, "families", chosen_families(self.name, self.families, NAMES))
         for name, least in (("most_tests", 1), ("seed", 0)):
             given = getattr(self, name)
             if not isinstance(given, int) or isinstance(given, bool) or given < least:
@@ -258,12 +258,3 @@ def _known(slot: Slot) -> Slot:
     if slot not in _WEIGHTS:
         raise UnknownName("slot of code", slot, _WEIGHTS)
     return slot
-
-
-def _checked_families(given: Any) -> tuple[str, ...]:
-    if not isinstance(given, list | tuple) or not given:
-        raise BadValue(f"families is {given!r}; a list of names was expected, of: {', '.join(NAMES)}.")
-    for name in given:
-        if not isinstance(name, str) or name not in NAMES:
-            raise UnknownName("family of code", name, NAMES)
-    return tuple(given)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from masgym.domains.choice import chosen_families
 from masgym.domains.math import taskfile
 from masgym.domains.math.answers import box, near, plain, read, same, settle, upright
 from masgym.domains.math.generator import FAMILIES, LEVELS, draw
@@ -73,7 +74,7 @@ class Math:
 
     def __post_init__(self) -> None:
         """Raises UnknownName or BadValue for arguments that do not exist, BadFile for a file that cannot be read."""
-        object.__setattr__(self, "families", _checked_families(self.families))
+        object.__setattr__(self, "families", chosen_families(self.name, self.families, FAMILIES))
         seed: Any = self.seed
         if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**63:
             raise BadValue(f"seed is {seed!r}; a whole number of at least 0 was expected.")
@@ -216,12 +217,3 @@ def _known(slot: Slot) -> Slot:
     if slot not in _WEIGHTS:
         raise UnknownName("slot of math", slot, _WEIGHTS)
     return slot
-
-
-def _checked_families(given: Any) -> tuple[str, ...]:
-    if not isinstance(given, list | tuple) or not given:
-        raise BadValue(f"families is {given!r}; a list of names was expected, of: {', '.join(FAMILIES)}.")
-    for name in given:
-        if not isinstance(name, str) or name not in FAMILIES:
-            raise UnknownName("family of math", name, FAMILIES)
-    return tuple(given)
