@@ -21,9 +21,9 @@ from mastrain.nano import Nano
 from mastrain.policies import policy_map, roles_of
 from mastrain.resuming import fixed_settings
 from mastrain.rollout import Team
-from mastrain.start_once import start_once
 from mastrain.types import Prompt, Sampling
 from mastrain.updater import Updater
+from mastrain.warmstart import warm_start
 
 
 @value
@@ -56,7 +56,7 @@ def assemble(config: RunConfig, folder: Path, say: Callable[[str], None], fresh:
     if fresh and config.model.kind == "nano":
         torch.set_num_threads(config.model.warmstart.threads)
         untaught = {policy: model for policy, model in models.items() if policy not in sources}
-        start_once(game, untaught, tokenizers, config.model.warmstart, say, config.sandbox)
+        warm_start(game, untaught, tokenizers, config.model.warmstart, say, config.sandbox)
         torch.set_num_threads(config.torch_threads)
     engine = TransformersEngine(models, tokenizers, workers=config.engine.workers, max_tokens=config.engine.max_tokens)
     updaters = {p: Updater(models[p], tokenizers[p], update_settings(config), folder) for p in models}

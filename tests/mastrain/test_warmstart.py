@@ -9,11 +9,12 @@ import pytest
 import torch
 
 import masgym
-from mastrain import warmstart
+from mastrain import start_cache, warmstart
 from mastrain.config import WarmstartConfig
 from mastrain.demonstrations import demonstrations
 from mastrain.nano import Nano, nano_model, nano_tokenizer
-from mastrain.warmstart import IGNORED, example, fingerprint, teach, warm_start
+from mastrain.start_cache import fingerprint
+from mastrain.warmstart import IGNORED, example, teach, warm_start
 
 TOKENIZER = nano_tokenizer()
 SETTINGS = WarmstartConfig(steps=6, batch=8, lr=1e-2, corrupt=0.3, seed=0, threads=1)
@@ -122,13 +123,13 @@ def test_the_second_time_it_comes_from_the_cache(cache, no_teaching):
     second, said = start()
     assert equal(first["p"].state_dict(), second["p"].state_dict())
     assert any("from the cache" in line for line in said)
-    assert [path.suffix for path in cache.iterdir()] == [".safetensors"]  # nothing half-written is left
+    assert {path.suffix for path in cache.iterdir()} == {".safetensors", ".lock"}  # nothing half-written is left
 
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "garbage"])
 def test_a_damaged_entry_is_made_anew(cache, damage, no_teaching):
     good, _ = start()
-    (path,) = cache.iterdir()
+    (path,) = cache.glob("*.safetensors")
     data = bytearray(path.read_bytes())
     data[-3] ^= 255
     path.write_bytes({"cut": bytes(data[: len(data) // 2]), "flipped": bytes(data), "garbage": b"x"}[damage])
@@ -152,7 +153,7 @@ def test_the_fingerprint_is_of_all_that_shapes_the_weights(monkeypatch):
             for name in ("steps", "batch", "lr", "corrupt", "seed")
         ),
     ]
-    monkeypatch.setattr(warmstart, "version", lambda name: "0")
+    monkeypatch.setattr(start_cache, "version", lambda name: "0")
     others.append(print_of(GAME, tiny(), SETTINGS))
     assert len({usual, *others}) == len(others) + 1
 
@@ -168,12 +169,12 @@ def test_the_fingerprint_is_of_what_task_files_hold(tmp_path):
 
 
 def test_the_fingerprint_reads_every_source(monkeypatch, tmp_path):
-    usual, files = print_of(GAME, tiny(), SETTINGS), warmstart.sources()
+    usual, files = print_of(GAME, tiny(), SETTINGS), start_cache.sources()
     named = {"masgym/domains/sokoban/domain.py", "masgym/domains/code/domain.py", "masgym/game.py", "mastrain/nano.py"}
     assert named <= set(files)
     (changed := tmp_path / "domain.py").write_text("")
     for name in named:
-        monkeypatch.setattr(warmstart, "sources", lambda name=name: {**files, name: changed})
+        monkeypatch.setattr(start_cache, "sources", lambda name=name: {**files, name: changed})
         assert print_of(GAME, tiny(), SETTINGS) != usual
 
 

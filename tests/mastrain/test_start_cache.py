@@ -12,7 +12,6 @@ import masgym
 from mastrain import warmstart
 from mastrain.config import WarmstartConfig
 from mastrain.nano import Nano, nano_model, nano_tokenizer
-from mastrain.start_once import start_once
 
 teach, made = warmstart.teach, []
 def slowly(*arguments):
@@ -24,7 +23,8 @@ warmstart.teach = slowly
 models = {p: nano_model(Nano(hidden=16, layers=1, heads=2, feed_forward=24), 0) for p in ("tool", "actor")}
 settings = WarmstartConfig(steps=0, batch=8, lr=1e-2, corrupt=0.3, seed=0, threads=1)
 tokenizers = dict.fromkeys(models, nano_tokenizer())
-start_once(masgym.game("sokoban", style="compact"), models, tokenizers, settings, lambda line: print(line, flush=True))
+game = masgym.game("sokoban", style="compact")
+warmstart.warm_start(game, models, tokenizers, settings, lambda line: print(line, flush=True))
 print(len(made), flush=True)
 """
 
