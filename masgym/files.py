@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from math import inf
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import IO
+from typing import TextIO
 
 from masgym.errors import BadFile, BadValue
 from masgym.paths import regular
@@ -45,20 +45,15 @@ def locked(folder: Path) -> Generator[None]:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """The file has the old content or the new one, never a part. Raises BadFile where it cannot be written."""
-    making = path.with_name(f".{path.name}.new")
-    try:
-        making.write_text(text, encoding="utf-8", errors="backslashreplace")  # a file's name may hold half a character
-        os.replace(making, path)
-    except OSError as error:
-        with suppress(OSError):
-            making.unlink()
-        raise BadFile(f"{path} cannot be written: {error.strerror}.") from error
+    """As `whole_file`, of all its text."""
+    with whole_file(path) as file:
+        file.write(text)
 
 
 @contextmanager
-def whole_file(path: Path) -> Generator[IO[str]]:
-    """A text file that takes the name `path`, and the place of a file there, when the block has ended well.
+def whole_file(path: Path) -> Generator[TextIO]:
+    """A text file that takes the name `path`, and the place of a file there, when the block has ended well; its
+    `buffer` takes bytes.
 
     Several processes may write one; the last to end has it. What those that were killed left is removed by the next.
     Raises BadFile where it cannot be written.
@@ -78,13 +73,17 @@ def whole_file(path: Path) -> Generator[IO[str]]:
             with suppress(OSError):
                 making.unlink(missing_ok=True)
     except OSError as error:
-        raise BadFile(f"{path} cannot be written ({error.strerror or error}); name another file.") from error
+        raise BadFile(
+            f"{path} cannot be written: {error.strerror or error}; make room, mend the permissions, or choose another "
+            "place."
+        ) from error
 
 
-def _own(path: Path) -> IO[str]:
+def _own(path: Path) -> TextIO:
     """A new file, locked as long as it is open, so that others see that somebody writes it."""
     while True:
-        file = path.open("w", encoding="utf-8", newline="\n")
+        # a name in the text may hold half a character
+        file = path.open("w", encoding="utf-8", errors="backslashreplace", newline="\n")
         with suppress(OSError):  # where nothing can be locked, nobody takes it for abandoned either
             fcntl.lockf(file, fcntl.LOCK_EX)
         if path.exists():
@@ -130,15 +129,8 @@ def keep_lines(path: Path, kept: Sequence[bool]) -> None:
 
     Raises BadFile where it cannot be written.
     """
-    making = path.with_name(f".{path.name}.new")
-    try:
-        with path.open("rb") as old, making.open("wb") as new:
-            new.writelines(line for line, keep in zip(old, kept, strict=True) if keep)
-        os.replace(making, path)
-    except OSError as error:
-        with suppress(OSError):
-            making.unlink()
-        raise BadFile(f"{path} cannot be written: {error.strerror}.") from error
+    with whole_file(path) as new, path.open("rb") as old:
+        new.buffer.writelines(line for line, keep in zip(old, kept, strict=True) if keep)
 
 
 def read_lines(path: Path) -> Iterator[tuple[str, dict[str, JSON]]]:

@@ -5,7 +5,6 @@ import hashlib
 import json
 import os
 import platform
-import tempfile
 from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
@@ -20,6 +19,8 @@ from torch import Tensor, nn
 
 import masgym
 import mastrain
+from masgym.errors import BadFile
+from masgym.files import whole_file
 from masgym.game import Game
 from mastrain.config import WarmstartConfig
 
@@ -122,12 +123,10 @@ def _read(path: Path, say: Say) -> Weights | None:
 
 
 def _write(path: Path, weights: Weights, say: Say) -> None:
-    """Whole or not at all: to a file beside it, then renamed. A cache that cannot be written is said, no more."""
+    """A cache that cannot be written is said, no more."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=path.parent, prefix=path.name) as folder:
-            making = Path(folder) / path.name
-            making.write_bytes(save(weights, {"sha256": _digest_of(weights)}))
-            os.replace(making, path)
-    except OSError as error:
-        say(f"supervised start: not kept for the next run, the cache cannot be written ({error}); set MASGYM_CACHE")
+        with whole_file(path) as file:
+            file.buffer.write(save(weights, {"sha256": _digest_of(weights)}))
+    except (OSError, BadFile) as error:
+        say(f"supervised start: not kept for the next run ({error}); set MASGYM_CACHE")

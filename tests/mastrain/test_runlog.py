@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from masgym import files
 from masgym.errors import BadFile, BadValue
 from mastrain import runlog
 from mastrain.runlog import CONFIG, METRICS, TIMINGS, RunLog
@@ -121,16 +122,17 @@ def test_a_write_that_fails_half_way_leaves_the_old_file(tmp_path, monkeypatch, 
     log.report("before.json", {"a": 1})
     before = {name: (tmp_path / name).read_bytes() for name in (METRICS, "before.json")}
 
-    def half(path, text, **_):
-        with path.open("w") as out:
-            out.write(text[: len(text) // 2])
-        raise OSError(28, "No space left on device")
+    there = sorted(tmp_path.iterdir())
 
-    monkeypatch.setattr(runlog.Path, "write_text", half)
+    def on_full_disk(path):
+        path.touch()
+        return open("/dev/full", "w")
+
+    monkeypatch.setattr(files, "_own", on_full_disk)
     with pytest.raises(BadFile, match="cannot be written: No space left"):
         write_it(log)
     assert {name: (tmp_path / name).read_bytes() for name in before} == before
-    assert not list(tmp_path.glob("*.new"))
+    assert sorted(tmp_path.iterdir()) == there
 
 
 @pytest.mark.parametrize("spent", ["123", None, True])
