@@ -10,6 +10,7 @@ to play such an episode again until it is quick enough would be to choose among 
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from masgym.agents.names import parts_of
 from masgym.episodes import EpisodeRecord
 from masgym.runs import Run
 
@@ -27,4 +28,4 @@ def lost_of(run: Run, records: Iterable[EpisodeRecord]) -> Mapping[str, int]:
 
 
 def _asks_endpoint(run: Run) -> bool:
-    return any(name.startswith("openai:") for name in run.agents.values())
+    return any(parts_of(name)[0] == "openai" for name in run.agents.values())

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from masgym.agents.names import parts_of
 from masgym.episodes import EpisodeRecord, plain
 from masgym.errors import BadFile, BadValue
 from masgym.evaluate import check_count, check_game, count_of
@@ -223,10 +224,7 @@ def _without_place(run: Run) -> Run:
     """Without the address in "openai:MODEL@URL" and the one that all have (--base-url)."""
     return replace(
         run,
-        agents={
-            who: name.rpartition("@http")[0] if name.startswith("openai:") and "@http" in name else name
-            for who, name in run.agents.items()
-        },
+        agents={who: ":".join(parts_of(name)[:2]) for who, name in run.agents.items()},
         settings={name: given for name, given in run.settings.items() if name != "base_url"},
     )
 

@@ -8,6 +8,7 @@ Each kind is one file, imported when it is asked for, since some need optional p
 import importlib
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from math import inf
 from typing import Any
 
@@ -60,13 +61,22 @@ def forms() -> tuple[str, ...]:
 
 def make_agent(name: str, options: Options | None = None) -> Agent:
     """The agent of that name. Raises UnknownName, BadValue and BadFile."""
-    kind, colon, argument = name.partition(":")
+    kind, argument, url = parts_of(name)
     if kind not in KINDS:
         raise UnknownName("agent", name, forms())
     form = KINDS[kind][0]
-    if (":" in form) != bool(argument) or (colon and not argument):
+    if (":" in form) != bool(argument) or (":" in name and not argument):
         raise BadValue(f"{name!r} is no agent; write {form}.")
-    return _maker(kind)(argument, options or Options())
+    given = options or Options()
+    return _maker(kind)(argument, replace(given, base_url=url) if url else given)
+
+
+def parts_of(name: str) -> tuple[str, str, str | None]:
+    """ "openai:MODEL@URL" -> ("openai", "MODEL", "URL"); "hf:PATH" -> ("hf", "PATH", None); "random" -> ("random", "",
+    None)."""
+    kind, _, argument = name.partition(":")
+    model, at, address = argument.rpartition("@http")
+    return (kind, model, f"http{address}") if kind == "openai" and at else (kind, argument, None)
 
 
 def make_team(names: Sequence[str], options: Options | None = None) -> dict[str, Agent]:

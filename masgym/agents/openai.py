@@ -47,8 +47,8 @@ class Failed:
 class OpenAIAgent:
     """Asks with the observation's chat messages; one connection pool for all episodes."""
 
-    def __init__(self, model: str, options: Options, base_url: str | None = None) -> None:
-        url = base_url or options.base_url or os.environ.get("OPENAI_BASE_URL")
+    def __init__(self, model: str, options: Options) -> None:
+        url = options.base_url or os.environ.get("OPENAI_BASE_URL")
         key = os.environ.get("OPENAI_API_KEY")
         if not url and not key:
             raise BadValue(
@@ -126,9 +126,8 @@ class OpenAIAgent:
 
 
 def make(argument: str, options: Options) -> OpenAIAgent:
-    """See `masgym.agents.names`. `argument` is "MODEL" or "MODEL@URL"."""
-    model, at, url = argument.rpartition("@http")
-    return OpenAIAgent(model, options, f"http{url}") if at else OpenAIAgent(argument, options)
+    """See `masgym.agents.names`. `argument` is the model's name."""
+    return OpenAIAgent(argument, options)
 
 
 def failure_of(error: Exception) -> Failed:

@@ -9,7 +9,7 @@ import pytest
 import masgym
 from masgym.agents.base import Reply, Request
 from masgym.agents.human import read_reply
-from masgym.agents.names import Options, forms, make_agent, make_team, split_role
+from masgym.agents.names import Options, forms, make_agent, make_team, parts_of, split_role
 from masgym.errors import BadFile, BadValue, Stopped, UnknownName
 from masgym.evaluate import evaluate
 
@@ -48,7 +48,21 @@ class TestNames:
     def test_a_role_before_the_name(self, written, role, name):
         assert split_role(written) == (role, name)
 
-    @pytest.mark.parametrize("name", ["", "randm", "Random", "openai", "hf:", "random:2", "python:", "python:module"])
+    @pytest.mark.parametrize(
+        ("name", "parts"),
+        [
+            ("random", ("random", "", None)),
+            ("openai:a/b:c", ("openai", "a/b:c", None)),
+            ("openai:a@b@https://c:1/v1", ("openai", "a@b", "https://c:1/v1")),
+            ("hf:a@http://b", ("hf", "a@http://b", None)),
+        ],
+    )
+    def test_the_parts_of_a_name(self, name, parts):
+        assert parts_of(name) == parts
+
+    @pytest.mark.parametrize(
+        "name", ["", "randm", "Random", "openai", "openai:@http://a", "hf:", "random:2", "python:", "python:module"]
+    )
     def test_what_is_no_agent(self, name):
         with pytest.raises((UnknownName, BadValue)) as told:
             make_agent(name)
