@@ -132,11 +132,13 @@ def load(folder: Path | str) -> RunReport:
     return report_on(run, records)
 
 
-def is_finished(folder: Path | str, run: Run) -> bool:
-    """Whether the folder holds that very run, with its report and nothing in it that is to be played again."""
-    if not (Path(folder) / REPORT).exists() or differing(there := read_run(folder), run):
-        return False
-    return not lost_of(there, read_records(folder, there))
+def finished(folder: Path | str, run: Run) -> RunReport | None:
+    """What that very run came to, if the folder has its report and nothing in it is to be played again. Raises as
+    `load`."""
+    if not (Path(folder) / REPORT).exists() or differing(read_run(folder), run):
+        return None
+    out = load(folder)
+    return None if lost_of(out.run, out.records) else out
 
 
 def write_reports(out: RunReport, folder: Path) -> None:

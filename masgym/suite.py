@@ -12,7 +12,7 @@ from masgym.episodes import EpisodeRecord
 from masgym.errors import BadValue, UnknownName
 from masgym.evaluate import assign, check_count
 from masgym.files import locked, write_whole
-from masgym.folder import REPORT, REPORTS, RUN, check_free, is_finished, load, play_run, read_run
+from masgym.folder import REPORT, REPORTS, RUN, check_free, finished, load, play_run, read_run
 from masgym.game import Game
 from masgym.runs import Plan, Run, RunReport, differing, run_of
 from masgym.submission import markdown_of, submission_of
@@ -103,9 +103,9 @@ async def run_suite(
             on_cell(cell, number, len(cells))
             run = _run(suite, cell, suite.game(cell, style), called[cell], settings, sandbox)
             where = place / "cells" / cell.name
-            if resume and is_finished(where, run):
-                found[cell] = load(where)
-                on_report(found[cell])
+            if resume and (out := finished(where, run)):
+                found[cell] = out
+                on_report(out)
                 continue
             plan = Plan(run=run, game=suite.game(cell, style), tasks=drawn(cell.level))
             found[cell] = await play_run(
