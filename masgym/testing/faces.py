@@ -4,7 +4,7 @@ import math
 
 from masgym.faces import RawAEC
 from masgym.game import Game
-from masgym.testing.play import must, players, step, walk, walk_replies
+from masgym.testing.play import OF_WORKFLOW, must, players, step, walk, walk_replies
 from masgym.types import State, Task, Transition
 
 
@@ -50,7 +50,7 @@ def _check_between_events(game: Game, task: Task) -> None:
     for player in players(game, task).values():
         for state, outputs, done in walk(game, task, player):
             for agent in outputs:
-                if game.slot(agent) not in ("judge", "route") and _left_a_trace(state, done, agent):
+                if game.slot(agent) not in OF_WORKFLOW and _left_a_trace(state, done, agent):
                     other = step(game, state, {**outputs, agent: ""})
                     _check_seen(game, done.state, other.state, agent)
 

@@ -18,6 +18,7 @@ from masgym.types import Calls, Outputs, Results, Slot, Split, State, Task, Tool
 Player: TypeAlias = Callable[[State, str], str]  # (state, agent) -> reply
 Run: TypeAlias = Callable[[Calls], Results]  # tool calls -> their results
 
+OF_WORKFLOW: tuple[Slot, ...] = ("judge", "route")  # slots whose replies the workflow reads itself
 FUZZ = (
     *("", " ", "\n", "\x00", "\ud800", "\udfff\ud800x", "A" * 100_000, "U " * 100_000, "ab\u0300" * 50_000),
     *("<answer>", "<answer></answer>", "</answer>U<answer>", "<answer>U</answer><answer>D</answer>"),
@@ -38,7 +39,7 @@ def slots(game: Game) -> tuple[Slot, ...]:
 
 
 def weights(game: Game, slot: Slot) -> Mapping[str, float]:
-    return (game.workflow if slot in ("judge", "route") else game.domain).weights(slot)
+    return (game.workflow if slot in OF_WORKFLOW else game.domain).weights(slot)
 
 
 def step(game: Game, state: State, outputs: Outputs, run: Run | None = None) -> Transition:

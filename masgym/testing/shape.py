@@ -4,9 +4,8 @@ from dataclasses import fields
 from typing import Any
 
 from masgym.game import Domain, Game, Workflow
-from masgym.testing.play import first_tasks, must, slots
+from masgym.testing.play import OF_WORKFLOW, first_tasks, must, slots
 
-OF_WORKFLOW = ("judge", "route")  # slots whose replies the workflow reads itself
 _JUDGING = {"effect", "weights", "legal", "oracle"}  # what a workflow without them is never asked for
 
 
