@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -92,25 +92,20 @@ async def run_suite(
     invited = {cell: agents if isinstance(agents, Mapping) else agents(cell) for cell in cells}
     teams = {cell: _team(suite.game(cell, style), invited[cell]) for cell in cells}
     _check_spoken([suite.game(cell, style) for cell in cells], [names, *invited.values()])
-    called = {cell: {who: filled(names[who], cell) for who in team} for cell, team in teams.items()}
+    run_of_cell = partial(_run, suite, names=names, style=style, settings=settings, sandbox=sandbox)
+    runs = {cell: run_of_cell(cell) for cell in cells}
     drawn = cache(suite.tasks)  # a level's tasks are the same under every workflow
-    found: dict[Cell, RunReport] = {}
     with locked(place):
         if not (place / "cells").exists():
             check_free(place, (RUN, SUBMISSION, *REPORTS), "cells")
-        there = _finished(suite, place, set(suite.cells) - set(cells), names, style, settings, sandbox)
-        for number, (cell, team) in enumerate(teams.items(), 1):
+        found = _finished(place, set(suite.cells) - set(cells), run_of_cell)
+        for number, (cell, run) in enumerate(runs.items(), 1):
             on_cell(cell, number, len(cells))
-            run = _run(suite, cell, suite.game(cell, style), called[cell], settings, sandbox)
             where = place / "cells" / cell.name
-            if resume and (out := finished(where, run)):
-                found[cell] = out
-                on_report(out)
-                continue
-            plan = Plan(run=run, game=suite.game(cell, style), tasks=drawn(cell.level))
-            found[cell] = await play_run(
-                plan,
-                team,
+            out = finished(where, run) if resume else None
+            found[cell] = out or await play_run(
+                Plan(run=run, game=suite.game(cell, style), tasks=drawn(cell.level)),
+                teams[cell],
                 where,
                 workers=workers,
                 resume=resume,
@@ -119,22 +114,13 @@ async def run_suite(
                 on_episode=on_episode,
             )
             on_report(found[cell])
-        found |= there
         found = {cell: found[cell] for cell in suite.cells if cell in found}
         submission = submission_of(suite, found, names, style)
         _write(place, submission, found)
     return submission
 
 
-def _finished(
-    suite: Suite,
-    place: Path,
-    cells: Iterable[Cell],
-    names: Mapping[str, str],
-    style: Style,
-    settings: Mapping[str, JSON] | None,
-    sandbox: Sandbox,
-) -> dict[Cell, RunReport]:
+def _finished(place: Path, cells: Iterable[Cell], run_of_cell: Callable[[Cell], Run]) -> dict[Cell, RunReport]:
     """Those of the cells that are in the folder with their reports. Raises BadValue for one that was played by others,
     or otherwise: it has no place in the same submission."""
     found: dict[Cell, RunReport] = {}
@@ -142,9 +128,7 @@ def _finished(
         where = place / "cells" / cell.name
         if not (where / REPORT).exists():
             continue
-        game = suite.game(cell, style)
-        called = {who: filled(name, cell) for who, name in speaking(game, names).items()}
-        if keys := differing(read_run(where), _run(suite, cell, game, called, settings, sandbox)):
+        if keys := differing(read_run(where), run_of_cell(cell)):
             raise BadValue(
                 f"{where} was played with other arguments ({', '.join(keys)} differ), so it cannot be in the same "
                 "submission. Give the same arguments as then, or choose another folder."
@@ -182,14 +166,16 @@ def _check_spoken(games: Iterable[Game], invited: Iterable[Mapping[str, object]]
 def _run(
     suite: Suite,
     cell: Cell,
-    game: Game,
+    *,
     names: Mapping[str, str],
+    style: Style,
     settings: Mapping[str, JSON] | None,
     sandbox: Sandbox,
 ) -> Run:
+    game = suite.game(cell, style)
     return run_of(
         game,
-        names,
+        {who: filled(name, cell) for who, name in speaking(game, names).items()},
         split=suite.split,
         tasks=len(cell.level.contents),
         task_hash=cell.level.task_hash,
