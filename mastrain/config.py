@@ -1,17 +1,14 @@
 """The run's schema: Hydra's composed config -> one frozen value, checked once, before time is spent."""
 
-import types as python_types
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, fields, is_dataclass
-from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, Literal
 
-from masgym.errors import BadValue, UnknownName
+from masgym.errors import BadValue
 from masgym.tools.sandbox import Sandbox
 from masgym.types import JSON, Style, value
+from mastrain.schema import build
 from mastrain.types import Credit
 from mastrain.update_settings import UpdateSettings
-
-T = TypeVar("T")
 
 NANO_REPLY = 1024  # tokens: half of nano's context
 BIG = 1e9
@@ -66,9 +63,6 @@ RANGES: Mapping[str, tuple[float, float]] = {  # both ends belong to it
     "train.checkpoint_every": (1, BIG),
     "train.keep_checkpoints": (1, BIG),
 }
-
-_KINDS = {int: "a whole number", float: "a number", str: "text", bool: "true or false"}
-REFUSED = ("top_k", "top_p", "min_p", "typical_p", "repetition_penalty", "frequency_penalty", "presence_penalty")
 
 
 @value
@@ -225,20 +219,40 @@ class RunConfig:
 
 def parse(data: Mapping[str, Any]) -> RunConfig:
     """A plain mapping -> RunConfig. Raises UnknownName for a key that does not exist, BadValue for a bad value."""
-    config = _build(RunConfig, data, "")
+    config = build(RunConfig, data)
     check(config)
     return config
 
 
 def check(config: RunConfig) -> None:
     """What types cannot say. Raises BadValue."""
+    _check_ranges(config)
+    _check_steps(config)
+    model = config.model
+    if model.kind == "pretrained" and not model.path:
+        raise BadValue("model.path is missing; name a local folder or a hub id, e.g. model.path=Qwen/Qwen3-1.7B.")
+    if model.kind == "nano":
+        _check_nano(model)
+    _check_pairs(config.env.compact_pairs)
+    if config.policies.kind != "map" and config.policies.map is not None:
+        raise BadValue(f"policies.map is read by policies=map only; this run has policies={config.policies.kind}.")
+    if not config.run_dir.strip() or config.resume == "":
+        raise BadValue("run_dir and resume name folders; one of them is empty.")
+    update_settings(config)
+
+
+def _check_ranges(config: RunConfig) -> None:
     for name, (low, high) in RANGES.items():
         number: Any = config
         for part in name.split("."):
             number = getattr(number, part)
         if not low <= number <= high:  # NaN is in no range
             raise BadValue(f"{name} is {number}; a number from {low:g} to {high:g} was expected.")
-    algo, train, model = config.algo, config.train, config.model
+
+
+def _check_steps(config: RunConfig) -> None:
+    """Who is trained, with how much in a step and how many of them."""
+    algo, train = config.algo, config.train
     if train.tasks * algo.branches > MOST_EPISODES:
         raise BadValue(
             f"train.tasks={train.tasks} with algo.branches={algo.branches}: a step holds "
@@ -258,16 +272,6 @@ def check(config: RunConfig) -> None:
             f"algo.warmup_steps is {algo.warmup_steps} of {updates} optimiser steps in all; it must be fewer. "
             "Set algo.warmup_steps=0, or more train.steps."
         )
-    if model.kind == "pretrained" and not model.path:
-        raise BadValue("model.path is missing; name a local folder or a hub id, e.g. model.path=Qwen/Qwen3-1.7B.")
-    if model.kind == "nano":
-        _check_nano(model)
-    _check_pairs(config.env.compact_pairs)
-    if config.policies.kind != "map" and config.policies.map is not None:
-        raise BadValue(f"policies.map is read by policies=map only; this run has policies={config.policies.kind}.")
-    if not config.run_dir.strip() or config.resume == "":
-        raise BadValue("run_dir and resume name folders; one of them is empty.")
-    update_settings(config)
 
 
 def update_settings(config: RunConfig) -> UpdateSettings:
@@ -312,50 +316,3 @@ def _check_pairs(symbols: str) -> None:
             f"env.compact_pairs is {symbols!r}; the symbols of a board were expected, each once, at most "
             f"{MOST_SYMBOLS}, printable ASCII without spaces and small letters, as in '.#@G'."
         )
-
-
-def _build(cls: type[T], data: Any, at: str) -> T:
-    if not isinstance(data, Mapping):
-        raise BadValue(f"{at or 'config'} is {data!r}; a mapping was expected.")
-    hints, names = get_type_hints(cls), [f.name for f in fields(cast(Any, cls))]
-    for key in data:
-        if key in REFUSED:
-            raise BadValue(
-                f"{at}.{key} is refused: it would change what is sampled but not the log-probs that are trained on. "
-                "Leave it out; temperature is the one knob."
-            )
-        if key not in names:
-            raise UnknownName(f"key of {at or 'the config'}", key, names)
-    missing = [f.name for f in fields(cast(Any, cls)) if f.name not in data and f.default is MISSING]
-    if missing:
-        raise BadValue(f"config key {at + '.' if at else ''}{missing[0]} is missing.")
-    return cls(
-        **{name: _value(hints[name], data[name], f"{at}.{name}" if at else name) for name in names if name in data}
-    )
-
-
-def _value(kind: Any, given: Any, at: str) -> Any:
-    if is_dataclass(kind):
-        return _build(cast(type[Any], kind), given, at)
-    options = get_args(kind)
-    if get_origin(kind) is Literal:
-        if given not in options:
-            raise UnknownName(at, given, options)
-        return given
-    if get_origin(kind) in (Union, python_types.UnionType):
-        return None if given is None else _value(next(o for o in options if o is not type(None)), given, at)
-    if get_origin(kind) is Sequence:
-        if not isinstance(given, Sequence) or isinstance(given, str):
-            raise BadValue(f"{at} is {given!r}; a list was expected.")
-        return tuple(_value(options[0], inner, f"{at}[{i}]") for i, inner in enumerate(cast(Sequence[Any], given)))
-    if get_origin(kind) is not None:  # Mapping[str, ...]
-        if not isinstance(given, Mapping):
-            raise BadValue(f"{at} is {given!r}; a mapping was expected.")
-        return {str(key): _value(options[1], inner, f"{at}.{key}") for key, inner in given.items()}
-    if kind is Any:
-        return given
-    if kind is float and isinstance(given, int) and not isinstance(given, bool):
-        return float(given)
-    if not isinstance(given, kind) or (kind is int and isinstance(given, bool)):
-        raise BadValue(f"{at} is {given!r}, a {type(given).__name__}; {_KINDS.get(kind, kind.__name__)} was expected.")
-    return given
