@@ -48,16 +48,7 @@ def assemble(config: RunConfig, folder: Path, say: Callable[[str], None], fresh:
     fill them."""
     game, algorithm = make_game(config), algorithms.make(config.algo)
     policies = policy_map(config.policies, game.roles)
-    sources = {p: source_of(given, p) for p, given in (config.policies.init_from or {}).items()} if fresh else {}
-    loaded = {policy: load_model(model_spec(config)) for policy in roles_of(policies)}
-    models: dict[str, Any] = {policy: model for policy, (model, _) in loaded.items()}
-    tokenizers = {policy: tokenizer for policy, (_, tokenizer) in loaded.items()}
-    inherit(sources, models, tokenizers, config.model.dtype)
-    if fresh and config.model.kind == "nano":
-        torch.set_num_threads(config.model.warmstart.threads)
-        untaught = {policy: model for policy, model in models.items() if policy not in sources}
-        warm_start(game, untaught, tokenizers, config.model.warmstart, say, config.sandbox)
-        torch.set_num_threads(config.torch_threads)
+    models, tokenizers = _models(config, game, policies, say, fresh)
     engine = TransformersEngine(models, tokenizers, workers=config.engine.workers, max_tokens=config.engine.max_tokens)
     updaters = {p: Updater(models[p], tokenizers[p], update_settings(config), folder) for p in models}
 
@@ -85,6 +76,23 @@ def assemble(config: RunConfig, folder: Path, say: Callable[[str], None], fresh:
         team=team,
         identity={**identity_of(game, policies, models), "config": fixed_settings(config)},
     )
+
+
+def _models(
+    config: RunConfig, game: Game, policies: Mapping[str, str], say: Callable[[str], None], fresh: bool
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Models and tokenizers by policy."""
+    sources = {p: source_of(given, p) for p, given in (config.policies.init_from or {}).items()} if fresh else {}
+    loaded = {policy: load_model(model_spec(config)) for policy in roles_of(policies)}
+    models: dict[str, Any] = {policy: model for policy, (model, _) in loaded.items()}
+    tokenizers = {policy: tokenizer for policy, (_, tokenizer) in loaded.items()}
+    inherit(sources, models, tokenizers, config.model.dtype)
+    if fresh and config.model.kind == "nano":
+        torch.set_num_threads(config.model.warmstart.threads)
+        untaught = {policy: model for policy, model in models.items() if policy not in sources}
+        warm_start(game, untaught, tokenizers, config.model.warmstart, say, config.sandbox)
+        torch.set_num_threads(config.torch_threads)
+    return models, tokenizers
 
 
 def identity_of(game: Game, policies: Mapping[str, str], models: Mapping[str, Any]) -> dict[str, JSON]:

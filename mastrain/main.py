@@ -76,16 +76,9 @@ def _run(config: RunConfig, folder: Path, interrupt: Interrupt, console: Console
     run = assemble(config, folder, say=console.print, fresh=not begun)
     done = load(run) if begun else save(run, 0)
     log, settings = runlog.RunLog(folder, done), config.train
-    before_file = folder / "before.json"
     console.print(f"[bold]{run.game.name}[/bold], {_who(run.policies)}, run folder {folder}")
     with Progress(console, settings.steps, done) as progress:
-        if before_file.exists():
-            before = _read_reports(before_file)
-        else:
-            progress.stage("evaluating before training")
-            before = evaluate_run(run, settings.eval_tasks)
-            log.report("before.json", _json(run, before))
-            console.print("before training: " + ", ".join(f"{r.success} % {name}" for name, r in before.items()))
+        before = _before(run, log, progress, console)
         interrupt.training = True
         done = train(run, log, done, lambda: interrupt.asked, progress.step)
         interrupt.training = False
@@ -98,6 +91,11 @@ def _run(config: RunConfig, folder: Path, interrupt: Interrupt, console: Console
     log.report("after.json", _json(run, after))
     log.close()
     console.print(table(_rows(before, after), f"{run.game.name}: {settings.eval_tasks} held-out tasks"))
+    _say_places(config, folder, console)
+    return 0
+
+
+def _say_places(config: RunConfig, folder: Path, console: Console) -> None:
     for what, where in (
         ("checkpoints", folder / "checkpoints"),
         ("metrics", folder / runlog.METRICS),
@@ -106,7 +104,6 @@ def _run(config: RunConfig, folder: Path, interrupt: Interrupt, console: Console
     ):
         console.print(f"{what:>16}: {where}")
     console.print(f"next: python -m mastrain.report {folder}", f"      {_eval_command(config, folder)}", sep="\n")
-    return 0
 
 
 def _eval_command(config: RunConfig, folder: Path) -> str:
@@ -116,6 +113,18 @@ def _eval_command(config: RunConfig, folder: Path) -> str:
 
 def _who(policies: Mapping[str, str]) -> str:
     return ", ".join(f"{role} by policy {policy}" for role, policy in policies.items())
+
+
+def _before(run: Run, log: runlog.RunLog, progress: Progress, console: Console) -> Mapping[str, Report]:
+    """The evaluation before training: as it was kept, or made now."""
+    kept = run.folder / "before.json"
+    if kept.exists():
+        return _read_reports(kept)
+    progress.stage("evaluating before training")
+    found = evaluate_run(run, run.config.train.eval_tasks)
+    log.report("before.json", _json(run, found))
+    console.print("before training: " + ", ".join(f"{r.success} % {name}" for name, r in found.items()))
+    return found
 
 
 def _after(run: Run, before: Mapping[str, Report]) -> Mapping[str, Report]:
