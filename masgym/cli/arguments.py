@@ -124,6 +124,13 @@ def options_of(arguments: argparse.Namespace) -> Options:
     return Options(**{name: getattr(arguments, name) for name in names})
 
 
+def settings_of(arguments: argparse.Namespace) -> dict[str, JSON]:
+    """What `run.json` has to say beyond game and agents: what changes the replies."""
+    options = options_of(arguments)
+    found = {name: getattr(options, name) for name in ("base_url", "temperature", "max_tokens")}
+    return {name: given for name, given in found.items() if given is not None}
+
+
 def team_of(arguments: argparse.Namespace) -> dict[str, Agent]:
     return make_team(arguments.agent, options_of(arguments))
 

@@ -8,7 +8,7 @@ from typing import Any
 from masgym.agents.base import Agent, Request
 from masgym.agents.human import read_reply
 from masgym.cli.arguments import add_agents, add_game, command, game_of, options_of, team_of
-from masgym.cli.evaluation import close
+from masgym.cli.ending import close
 from masgym.cli.screen import shown
 from masgym.cli.show import add_task, oracle_of
 from masgym.errors import BadValue, Stopped, UnknownName

@@ -7,8 +7,8 @@ from typing import cast
 
 from masgym.agents.base import Agent
 from masgym.agents.names import Options, by_role, make_agent
-from masgym.cli.arguments import learned, options_of
-from masgym.cli.evaluation import close, resumable, settings_of, status_of
+from masgym.cli.arguments import learned, options_of, settings_of
+from masgym.cli.ending import close, resumable, status_of
 from masgym.cli.progress import Progress
 from masgym.cli.screen import print_json, printing_only, shown
 from masgym.errors import BadValue, MasgymError
