@@ -12,7 +12,8 @@ from masgym.errors import BadValue
 from masgym.estimates import Estimate, paired_difference
 from masgym.folder import load
 from masgym.report import Report, outcomes_by_task
-from masgym.runs import RunReport, report_json
+from masgym.run_json import report_json
+from masgym.runs import RunReport
 from masgym.tables import Block, markdown_table, number, rich_table, title_of
 from masgym.tags import printable
 from masgym.types import JSON, value

@@ -23,7 +23,8 @@ from masgym.files import append_line, drop_torn_line, keep_lines, locked, read_l
 from masgym.outages import is_lost, lost_of
 from masgym.paths import regular
 from masgym.records import check_played, record_of
-from masgym.runs import Plan, Run, RunReport, differing, report_json, report_on, run_from_json, run_json
+from masgym.run_json import report_json, run_from_json, run_json
+from masgym.runs import Plan, Run, RunReport, differing, report_on
 from masgym.tables import csv_text, markdown, title_of
 from masgym.tasks import object_of
 from masgym.tools.driver import default_driver

@@ -49,7 +49,7 @@ def record_of(row: Mapping[str, JSON], where: str) -> EpisodeRecord:
 
 def check_played(record: EpisodeRecord, row: Mapping[str, JSON], game: Mapping[str, JSON], where: str) -> None:
     """Whether its events came to this record, and the game can have been played so: `game` is a `Game.spec` that
-    `masgym.runs.run_from_json` has read.
+    `masgym.run_json.run_from_json` has read.
 
     Raises BadFile. Other people's environments pay what they like, and end when they like.
     """

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
@@ -18,11 +17,9 @@ from masgym.faces.catalogue import pettingzoo_id
 from masgym.game import Game
 from masgym.registry import game as make_game
 from masgym.registry import list_domains, make_workflow
-from masgym.report import Report, summarise, to_json
+from masgym.report import Report, summarise
 from masgym.tools.sandbox import Backend, Sandbox, backend_name
 from masgym.types import JSON, Split, Task, value
-
-FORMAT = 1
 
 
 @value
@@ -170,47 +167,6 @@ def report_on(run: Run, records: Sequence[EpisodeRecord]) -> RunReport:
         latency=Latency(p50=float(p50), p95=float(p95)),
         records=tuple(sorted(records, key=lambda record: (record.index, record.sample))),
     )
-
-
-def report_json(out: RunReport) -> dict[str, JSON]:
-    """What `report.json` holds; report.schema.json says what it means. Only "latency" depends on a clock."""
-    return {"format": FORMAT, **to_json(out.report), "run": run_json(out.run), "latency": plain(out.latency)}
-
-
-_OF_GAME: Mapping[str, Any] = {"T": int, "alpha": int | float, "malformed": int | float, "outcome_only": bool}
-
-
-def run_json(run: Run) -> dict[str, JSON]:
-    """What `run.json` holds."""
-    return {"format": FORMAT, **plain(run)}
-
-
-def run_from_json(data: Mapping[str, JSON], where: str) -> Run:
-    """What `run_json` made. Raises BadFile, which names `where`."""
-    known: set[str] = set(Run.__slots__)  # type: ignore[attr-defined]
-    if data.get("format") != FORMAT:
-        raise BadFile(f"{where}: format {repr(data.get('format'))[:80]}; this version of masgym reads format {FORMAT}.")
-    if wrong := known ^ (set(data) - {"format"}):
-        raise BadFile(f"{where}: the keys {', '.join(sorted(wrong))[:200]} are missing or unknown.")
-    own: dict[str, Any] = {name: data[name] for name in known}
-    for name, least in (("tasks", 1), ("samples", 1), ("seed", 0)):
-        if not isinstance(own[name], int) or isinstance(own[name], bool) or own[name] < least:
-            raise BadFile(f"{where}, key {name!r}: {repr(own[name])[:80]}; a whole number from {least} was expected.")
-    for names, kind, wanted in (
-        (("masgym", "environment", "fingerprint", "split", "task_hash", "sandbox"), str, "a text"),
-        (("game", "agents", "settings"), dict, "an object"),
-    ):
-        for name in names:
-            if not isinstance(own[name], kind):
-                raise BadFile(f"{where}, key {name!r}: {repr(own[name])[:80]}; {wanted} was expected.")
-    for part in ("domain", "workflow"):
-        if not isinstance(own["game"].get(part), dict) or not isinstance(own["game"][part].get("name"), str):
-            raise BadFile(f"{where}, key 'game': it names no {part}.")
-    for name, kind in _OF_GAME.items():
-        found = own["game"].get(name)
-        if not isinstance(found, kind) or (isinstance(found, bool) and kind is not bool) or not abs(found) < math.inf:
-            raise BadFile(f"{where}, key 'game', {name!r}: {repr(found)[:80]}; no game has that.")
-    return Run(**own)
 
 
 def differing(one: Run, other: Run) -> tuple[str, ...]:

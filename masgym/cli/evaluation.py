@@ -18,7 +18,8 @@ from masgym.errors import BadValue
 from masgym.evaluate import assign, check_count
 from masgym.folder import play_run
 from masgym.outages import OF_ENDPOINT
-from masgym.runs import Plan, RunReport, plan, report_json
+from masgym.run_json import report_json
+from masgym.runs import Plan, RunReport, plan
 from masgym.tables import screen
 from masgym.tasks import SPLITS
 from masgym.tools.sandbox import SANDBOXES

@@ -15,7 +15,8 @@ from masgym.agents.base import Reply
 from masgym.agents.oracle import OracleAgent
 from masgym.errors import BadFile
 from masgym.folder import load, read_records, read_rows, read_run
-from masgym.runs import plan, report_json
+from masgym.run_json import report_json
+from masgym.runs import plan
 from masgym.tables import markdown, screen
 
 

@@ -16,7 +16,8 @@ from masgym.agents.random import RandomAgent
 from masgym.errors import BadFile, BadValue, UnknownName
 from masgym.folder import load, play_run, read_run
 from masgym.report import from_json
-from masgym.runs import game_of, plan, report_json
+from masgym.run_json import report_json
+from masgym.runs import game_of, plan
 
 
 def test_a_run_folder_holds_everything(tmp_path):
