@@ -62,9 +62,7 @@ async def play_run(
         on_start(found, len(plan.tasks) * plan.run.samples)
 
         def done(record: EpisodeRecord, events: Sequence[EventTrace]) -> None:
-            row = row_of(record, events)
-            where = "an episode that was played"
-            check_played(record_of(row, where), row, plan.run.game, where)  # what is kept can be read again
+            row = _checked_row(record, events, plan.run)
             if home is not None:
                 append_line(home / EPISODES, row)
             on_episode(record)
@@ -85,6 +83,13 @@ async def play_run(
         if home is not None:
             write_reports(out, home)
         return out
+
+
+def _checked_row(record: EpisodeRecord, events: Sequence[EventTrace], run: Run) -> dict[str, JSON]:
+    """The line of `episodes.jsonl`, which can be read again. Raises BadFile."""
+    row, where = row_of(record, events), "an episode that was played"
+    check_played(record_of(row, where), row, run.game, where)
+    return row
 
 
 def read_run(folder: Path | str) -> Run:
@@ -161,8 +166,9 @@ def _begin(plan: Plan, folder: Path, resume: bool) -> tuple[EpisodeRecord, ...]:
         return ()
     if not resume:
         raise BadValue(f"{folder} holds a run already; resume it, or choose another folder.")
-    if keys := differing(read_run(folder), plan.run):
-        old, key = read_run(folder), keys[0]
+    old = read_run(folder)
+    if keys := differing(old, plan.run):
+        key = keys[0]
         raise BadValue(
             f"{folder} holds another run: {', '.join(keys)} differ ({key}: {repr(getattr(old, key))[:300]} there, "
             f"{repr(getattr(plan.run, key))[:300]} here). Give the same arguments, or choose another folder."
