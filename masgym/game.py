@@ -129,7 +129,7 @@ class Workflow(Protocol):
 
 MOST_TURNS = 10**6  # as many as a domain knows
 MOST_REWARD = 1e6  # of a weight, or of a cost in reward units: any return stays far below what a record may hold
-_WORKFLOWS_OWN: tuple[Slot, ...] = ("judge", "route")  # the slots that workflows implement
+OF_WORKFLOW: tuple[Slot, ...] = ("judge", "route")  # slots whose replies the workflow reads itself
 
 
 def turns(number: int) -> str:
@@ -216,7 +216,7 @@ class Game:
                 self.slot(agent), self._attended(state, agent), outputs[agent], results.get(agent, ())
             )
             for agent in self.active(state)
-            if self.slot(agent) not in _WORKFLOWS_OWN
+            if self.slot(agent) not in OF_WORKFLOW
         }
         return {agent: calls for agent, calls in todo.items() if calls}
 
@@ -225,7 +225,7 @@ class Game:
         foresee = getattr(self.domain, "foresee", None)
         if foresee is None:
             return {}
-        asked = [agent for agent in self.active(state) if self.slot(agent) not in _WORKFLOWS_OWN]
+        asked = [agent for agent in self.active(state) if self.slot(agent) not in OF_WORKFLOW]
         known = {a: foresee(self.slot(a), self._attended(state, a), outputs[a]) for a in asked}
         return {agent: results for agent, results in known.items() if results}
 
@@ -262,12 +262,12 @@ class Game:
     def legal(self, state: State, agent: str) -> tuple[str, ...]:
         """Short legal replies of `agent` in `state`; () where they cannot be listed."""
         slot = self.slot(agent)
-        return self.workflow.legal(state, agent) if slot in _WORKFLOWS_OWN else self.domain.legal(state.world, slot)
+        return self.workflow.legal(state, agent) if slot in OF_WORKFLOW else self.domain.legal(state.world, slot)
 
     def oracle(self, state: State, agent: str) -> str:
         """An optimal reply of `agent` in `state`."""
         slot = self.slot(agent)
-        return self.workflow.oracle(state, agent) if slot in _WORKFLOWS_OWN else self.domain.oracle(state.world, slot)
+        return self.workflow.oracle(state, agent) if slot in OF_WORKFLOW else self.domain.oracle(state.world, slot)
 
     def hopeless(self, state: State) -> bool:
         """Whether no replies can solve the task any more, as far as the domain can tell."""
@@ -292,7 +292,7 @@ class Game:
     def _brief(self, agent: str) -> str:
         """Who judges or routes is told what the proposers are told: the rules, and the grammar of what it will see."""
         slot, place = self.slot(agent), self.workflow.brief(agent, self.domain.titles)
-        if slot not in _WORKFLOWS_OWN:
+        if slot not in OF_WORKFLOW:
             offers = _told(self.domain, "told_of_offers", slot) if len(self.agents) > 1 else ""
             return f"{place}\n\n{self.domain.brief(slot)}{offers}"
         told = self.domain.brief("draft")
@@ -320,12 +320,12 @@ class Game:
     def _form(self, agent: str, world: World) -> str:
         """`Reminding.form`, or of the workflow's own slots its `form(agent)`."""
         slot = self.slot(agent)
-        own = slot in _WORKFLOWS_OWN
+        own = slot in OF_WORKFLOW
         return _told(self.workflow, "form", agent) if own else _told(self.domain, "form", slot, world)
 
     def _effect(self, state: State, agent: str, reply: str, results: tuple[ToolResult, ...]) -> Effect:
         slot = self.slot(agent)
-        if slot in _WORKFLOWS_OWN:
+        if slot in OF_WORKFLOW:
             return self.workflow.effect(state, agent, reply)
         return self.domain.effect(slot, self._attended(state, agent), reply, results)
 
@@ -336,14 +336,14 @@ class Game:
         if attend is None:
             return state.world
         seen = self.workflow.visible(state, agent)
-        offers = (e for e in seen if e.turn == state.turn and e.agent != agent and e.slot not in _WORKFLOWS_OWN)
+        offers = (e for e in seen if e.turn == state.turn and e.agent != agent and e.slot not in OF_WORKFLOW)
         return attend(state.world, tuple(e.effect for e in offers))
 
     def _phi_change(self, before: World, after: World) -> float:
         return self.domain.potential(after) - self.domain.potential(before) if after != before else 0.0
 
     def _terms(self, slot: Slot, effect: Effect) -> RewardTerms:
-        weights = (self.workflow if slot in _WORKFLOWS_OWN else self.domain).weights(slot)
+        weights = (self.workflow if slot in OF_WORKFLOW else self.domain).weights(slot)
         local = {} if self.outcome_only else {name: w * effect.terms.get(name, 0.0) for name, w in weights.items()}
         malformed = self.malformed if effect.malformed else 0.0
         return RewardTerms(local=local, malformed=malformed, cost=-effect.cost if effect.cost else 0.0)

@@ -11,7 +11,7 @@ from itertools import count
 import numpy as np
 
 from masgym.errors import BadValue
-from masgym.game import Game
+from masgym.game import OF_WORKFLOW, Game
 from masgym.rng import keyed
 from masgym.tools.driver import RunCalls, default_driver, step
 from masgym.tools.sandbox import Sandbox
@@ -88,7 +88,7 @@ async def _live(game: Game, state: State, run: RunCalls) -> bool:
 def _spoilt(game: Game, state: State, agent: str, reply: str, rng: np.random.Generator) -> str:
     """A reply to be played in place of the right one: legal but aimless, right but for one slip, or malformed."""
     legal = game.legal(state, agent)
-    if game.slot(agent) in ("judge", "route"):
+    if game.slot(agent) in OF_WORKFLOW:
         return str(rng.choice([*legal, *_GARBLED]))
     kind = str(rng.choice(list(_SPOIL), p=list(_SPOIL.values()))) if legal else "garble"
     if kind == "wander":

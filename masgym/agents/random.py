@@ -6,7 +6,7 @@ import numpy as np
 
 from masgym.agents.base import Reply, Request
 from masgym.agents.names import Options
-from masgym.game import Game
+from masgym.game import OF_WORKFLOW, Game
 from masgym.rng import keyed
 from masgym.types import State
 
@@ -15,7 +15,7 @@ def random_reply(game: Game, state: State, agent: str, rng: np.random.Generator,
     """1 to `most` legal replies of the present state, joined by spaces (a verdict or a route is only one); printable
     text where none can be listed."""
     legal, slot = game.legal(state, agent), game.slot(agent)
-    if legal and slot in ("judge", "route"):
+    if legal and slot in OF_WORKFLOW:
         return str(rng.choice(legal))
     if legal:
         return " ".join(legal[i] for i in rng.integers(len(legal), size=rng.integers(1, most + 1)))

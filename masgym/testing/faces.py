@@ -3,8 +3,8 @@
 import math
 
 from masgym.faces import RawAEC
-from masgym.game import Game
-from masgym.testing.play import OF_WORKFLOW, must, players, step, walk, walk_replies
+from masgym.game import OF_WORKFLOW, Game
+from masgym.testing.play import must, players, step, walk, walk_replies
 from masgym.types import State, Task, Transition
 
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from masgym.agents.random import random_reply
-from masgym.game import Game
+from masgym.game import OF_WORKFLOW, Game
 from masgym.rng import keyed
 from masgym.snapshot import Snapshot, answer, leave, start
 from masgym.tasks import SPLITS
@@ -18,7 +18,6 @@ from masgym.types import Calls, Outputs, Results, Slot, Split, State, Task, Tool
 Player: TypeAlias = Callable[[State, str], str]  # (state, agent) -> reply
 Run: TypeAlias = Callable[[Calls], Results]  # tool calls -> their results
 
-OF_WORKFLOW: tuple[Slot, ...] = ("judge", "route")  # slots whose replies the workflow reads itself
 FUZZ = (
     *("", " ", "\n", "\x00", "\ud800", "\udfff\ud800x", "A" * 100_000, "U " * 100_000, "ab\u0300" * 50_000),
     *("<answer>", "<answer></answer>", "</answer>U<answer>", "<answer>U</answer><answer>D</answer>"),

@@ -3,8 +3,8 @@
 from dataclasses import fields
 from typing import Any
 
-from masgym.game import Domain, Game, Workflow
-from masgym.testing.play import OF_WORKFLOW, first_tasks, must, slots
+from masgym.game import OF_WORKFLOW, Domain, Game, Workflow
+from masgym.testing.play import first_tasks, must, slots
 
 _JUDGING = {"effect", "weights", "legal", "oracle"}  # what a workflow without them is never asked for
 

@@ -11,7 +11,7 @@ import masgym
 from masgym.agents.base import Reply, Request
 from masgym.agents.random import RandomAgent
 from masgym.evaluate import evaluate
-from masgym.game import Game
+from masgym.game import OF_WORKFLOW, Game
 from masgym.report import summarise
 from masgym.tools.driver import default_driver, step
 from masgym.types import State, Task
@@ -64,7 +64,7 @@ class Guesser:
 
     async def act(self, request: Request) -> Reply:
         game, slot = request.game, request.observation.slot
-        if slot in ("judge", "route") or game.legal(request.state, request.observation.agent):
+        if slot in OF_WORKFLOW or game.legal(request.state, request.observation.agent):
             return await RandomAgent().act(request)
         return Reply(text={"code": "0", "search": "=nobody"}[game.domain.name])
 
