@@ -18,6 +18,7 @@ from masgym.tables import Block, markdown_table
 from masgym.types import JSON
 
 FORMAT = 1
+CELLS = "cells"  # the folder beside it that has the run folders of its cells, by name
 _LISTED = 3  # missing cells that are named
 
 
@@ -26,7 +27,7 @@ def submission_of(
 ) -> dict[str, JSON]:
     """What was played of the suite, by whom, and what came of it."""
     one = next(iter(found.values())).run
-    cells = {cell.name: _cell(out) for cell, out in found.items()}
+    cells = {cell.name: cell_of(out) for cell, out in found.items()}
     made = {
         "format": FORMAT,
         "suite": suite.name,
@@ -83,8 +84,8 @@ def _shown(estimate: Mapping[str, float] | None) -> str:
     return "-" if estimate is None else str(Estimate(**estimate))
 
 
-def _cell(out: RunReport) -> dict[str, JSON]:
-    """Outcomes: a list for each task, whether each sample solved it."""
+def cell_of(out: RunReport) -> dict[str, JSON]:
+    """What it says of a cell. Outcomes: a list for each task, whether each sample solved it."""
     cost = out.report.cost
     return {
         "task_hash": out.run.task_hash,

@@ -15,7 +15,7 @@ from masgym.files import locked, write_whole
 from masgym.folder import REPORT, REPORTS, RUN, check_free, finished, load, play_run, read_run
 from masgym.game import Game
 from masgym.runs import Plan, Run, RunReport, differing, run_of
-from masgym.submission import markdown_of, submission_of
+from masgym.submission import CELLS, markdown_of, submission_of
 from masgym.suites import Cell, Suite
 from masgym.tables import csv_text
 from masgym.tools.sandbox import Sandbox
@@ -96,13 +96,14 @@ async def run_suite(
     runs = {cell: run_of_cell(cell) for cell in cells}
     drawn = cache(suite.tasks)  # a level's tasks are the same under every workflow
     with locked(place):
-        if not (place / "cells").exists():
-            check_free(place, (RUN, SUBMISSION, *REPORTS), "cells")
-        found = _finished(place, set(suite.cells) - set(cells), run_of_cell)
+        if not (place / CELLS).exists():
+            check_free(place, (RUN, SUBMISSION, *REPORTS), CELLS)
+        found = _finished(suite, place, set(suite.cells) - set(cells), run_of_cell)
         for number, (cell, run) in enumerate(runs.items(), 1):
             on_cell(cell, number, len(cells))
-            where = place / "cells" / cell.name
+            where = place / CELLS / cell.name
             out = finished(where, run) if resume else None
+            suite.check_played(cell, out.records if out else (), where)
             found[cell] = out or await play_run(
                 Plan(run=run, game=suite.game(cell, style), tasks=drawn(cell.level)),
                 teams[cell],
@@ -120,12 +121,14 @@ async def run_suite(
     return submission
 
 
-def _finished(place: Path, cells: Iterable[Cell], run_of_cell: Callable[[Cell], Run]) -> dict[Cell, RunReport]:
+def _finished(
+    suite: Suite, place: Path, cells: Iterable[Cell], run_of_cell: Callable[[Cell], Run]
+) -> dict[Cell, RunReport]:
     """Those of the cells that are in the folder with their reports. Raises BadValue for one that was played by others,
-    or otherwise: it has no place in the same submission."""
+    or otherwise: it has no place in the same submission. Raises BadFile for episodes of other tasks."""
     found: dict[Cell, RunReport] = {}
     for cell in cells:
-        where = place / "cells" / cell.name
+        where = place / CELLS / cell.name
         if not (where / REPORT).exists():
             continue
         if keys := differing(read_run(where), run_of_cell(cell)):
@@ -134,6 +137,7 @@ def _finished(place: Path, cells: Iterable[Cell], run_of_cell: Callable[[Cell], 
                 "submission. Give the same arguments as then, or choose another folder."
             )
         found[cell] = load(where)
+        suite.check_played(cell, found[cell].records, where)
     return found
 
 

@@ -6,10 +6,11 @@ level under a workflow.
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from masgym.episodes import EpisodeRecord
 from masgym.errors import BadFile, UnknownName
 from masgym.game import Game
 from masgym.paths import SHIPPED, bytes_of
@@ -17,7 +18,7 @@ from masgym.registry import game as make_game
 from masgym.registry import make_workflow
 from masgym.runs import task_hash
 from masgym.tasks import object_of
-from masgym.types import JSON, Split, Style, Task, value
+from masgym.types import HASH_IN_ID, JSON, Split, Style, Task, value
 
 SUITES: Mapping[str, str] = {"v1": "v1.json"}
 
@@ -67,6 +68,19 @@ class Suite:
         team: dict[str, Any] = dict(self.workflows[cell.workflow])
         workflow = make_workflow(**team)
         return make_game(cell.level.domain, workflow, level=cell.level.level, T=self.T, style=style)
+
+    def check_played(self, cell: Cell, records: Iterable[EpisodeRecord], where: object) -> None:
+        """Raises BadFile, which names `where`, for an episode of a task that is not the cell's. Draws no task: hashes
+        say which one was played."""
+        frozen = cell.level
+        for record in records:
+            content = frozen.contents[record.index][:HASH_IN_ID] if record.index < len(frozen.contents) else "none"
+            own = f"{frozen.domain}/{self.split}/{record.index}/{content}"
+            if record.task != own:
+                raise BadFile(
+                    f"{where} has an episode of {record.task[:80]!r}; task {record.index} of the suite's cell "
+                    f"{cell.name} is {own!r}. Its episodes are another run's; remove the folder, and play it."
+                )
 
     def tasks(self, level: Level) -> tuple[Task, ...]:
         """Raises BadFile where this installation makes other tasks than those that were frozen."""

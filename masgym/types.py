@@ -14,6 +14,7 @@ Style: TypeAlias = Literal["full", "compact"]
 Split: TypeAlias = Literal["train", "validation", "test"]
 
 T = TypeVar("T")
+HASH_IN_ID = 12  # hex digits of a task's content hash
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
@@ -40,7 +41,7 @@ class Task:
 
     @property
     def id(self) -> str:
-        return f"{self.domain}/{self.split}/{self.index}/{self.content_hash[:12]}"
+        return f"{self.domain}/{self.split}/{self.index}/{self.content_hash[:HASH_IN_ID]}"
 
 
 @value

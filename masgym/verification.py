@@ -1,5 +1,6 @@
 """Whether a submission (`masgym.submission`) is what it says it is: tasks, games and protocol are those of its suite,
-its figures follow from its outcomes, and every field is of the kind and size that it can have.
+its figures follow from its outcomes, every field is of the kind and size that it can have, and the run folders of its
+cells, where they are kept beside it, came to what it says.
 
 Nothing is taken for what it merely equals: true is no 1, and 1 no 1.0.
 """
@@ -7,12 +8,16 @@ Nothing is taken for what it merely equals: true is no 1, and 1 no 1.0.
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypeGuard, cast
 
 from masgym.episodes import plain
+from masgym.errors import BadFile
 from masgym.estimates import success_interval
+from masgym.folder import load
 from masgym.game import Game, role_of
-from masgym.submission import FORMAT, hash_of, partial, protocol_of, scores_of
+from masgym.submission import CELLS, FORMAT, cell_of, hash_of, partial, protocol_of, scores_of
 from masgym.suites import SUITES, Cell, Suite, load_suite
 from masgym.tools.sandbox import BACKENDS
 from masgym.types import Style, value
@@ -52,6 +57,27 @@ def verdict_on(submission: Any) -> Verdict:
     suite, cells = load_suite(submission["version"]), submission.get("cells")
     missing = partial(suite, cells) if _is_object(cells) else ""
     return Verdict(partial=missing, wrong=tuple(_wrong(suite, submission)))
+
+
+def verdict_in(folder: Path, submission: Any) -> Verdict:
+    """As `verdict_on`, and by the run folders of its cells, those that are in `folder`."""
+    found = verdict_on(submission)
+    if found.wrong:
+        return found
+    suite, cells = load_suite(submission["version"]), submission["cells"]
+    kept = [cell for cell in suite.cells if cell.name in cells and (folder / CELLS / cell.name).exists()]
+    told = [(cell, _wrong_folder(suite, cell, folder / CELLS / cell.name, cells[cell.name])) for cell in kept]
+    return replace(found, wrong=tuple(f"cell {cell.name}: {why}" for cell, why in told if why))
+
+
+def _wrong_folder(suite: Suite, cell: Cell, where: Path, found: Any) -> str:
+    """Why the run folder is not that of the cell; "" where it is."""
+    try:
+        out = load(where)
+        suite.check_played(cell, out.records, where)
+    except BadFile as error:
+        return str(error)
+    return "" if _same(found, cell_of(out)) else f"{where} came to something else"
 
 
 def _unreadable(submission: Any) -> tuple[str, ...]:

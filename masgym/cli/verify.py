@@ -30,11 +30,11 @@ def add(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """1 where it does not hold, or is not whole."""
     from masgym.submission import markdown_of
-    from masgym.verification import verdict_on
+    from masgym.verification import verdict_in
 
     file = _file(arguments.file)
     submission = object_of(_text(file), str(file))
-    found, name = verdict_on(submission), one_line(str(file))
+    found, name = verdict_in(file.parent, submission), one_line(str(file))
     if arguments.json:
         told = [*filter(None, [found.partial]), *found.wrong]
         print_json({"file": str(file), "holds": not told, "wrong": told})

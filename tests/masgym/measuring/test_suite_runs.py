@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -14,7 +15,7 @@ from masgym.agents.base import Reply
 from masgym.agents.oracle import OracleAgent
 from masgym.agents.random import RandomAgent
 from masgym.cli import main
-from masgym.errors import BadValue, UnknownName
+from masgym.errors import BadFile, BadValue, UnknownName
 from masgym.runs import task_hash
 from masgym.submission import hash_of
 from masgym.suite import chosen, run_suite
@@ -185,6 +186,44 @@ def test_parts_that_others_played_are_refused_before_anything_is_played(tmp_path
         asyncio.run(run_suite(TINY, {"*": OracleAgent()}, names, tmp_path, only=["easy", "pair"], **options))
     assert (tmp_path / "submission.json").read_text() == before
     assert not (tmp_path / "cells" / "plan_path-easy-pair").exists()
+
+
+@pytest.mark.parametrize("again", [{"only": ["hard", "solo"], "resume": True}, {"only": ["easy", "pair"]}])
+def test_episodes_of_another_levels_tasks_are_refused(tmp_path, again):
+    """A finished easy cell's episodes in the place of a hard one's, in a cell that is played and in one that is not."""
+    play(tmp_path, OracleAgent(), TINY, only=["plan_path-easy-solo", "plan_path-hard-solo"])
+    easy, hard = (tmp_path / "cells" / f"plan_path-{level}-solo" / "episodes.jsonl" for level in ("easy", "hard"))
+    hard.write_bytes(easy.read_bytes())
+    with pytest.raises(BadFile, match=r"has an episode of 'plan_path/test/0/\w+'; task 0 of .* plan_path-hard-solo"):
+        play(tmp_path, OracleAgent(), TINY, **again)
+
+
+def test_the_run_folders_beside_a_submission_are_verified_too(tmp_path, capsys):
+    names = ["plan_path-easy-solo", "plan_path-hard-solo"]
+    play(tmp_path, OracleAgent(), only=names)
+    easy, hard = (tmp_path / "cells" / name / "episodes.jsonl" for name in names)
+    was = hard.read_bytes()
+    lost = [{**json.loads(line), "success": False, "ended": "x", "events": []} for line in was.splitlines()]
+    for forged, says in (
+        (easy.read_bytes(), "plan_path-hard-solo: .* has an episode of"),
+        (b"".join(was.splitlines(keepends=True)[:-1]), "plan_path-hard-solo: .* has 24 of its 25 episodes"),
+        ("".join(json.dumps({**row, "returns": 0.0}) + "\n" for row in lost).encode(), "came to something else"),
+    ):
+        hard.write_bytes(forged)
+        for place in (tmp_path, tmp_path / "submission.json"):
+            assert main(["verify", str(place)]) == 1
+            assert re.search(says, capsys.readouterr().out)
+    hard.write_bytes(was)
+    assert main(["verify", str(tmp_path)]) == 1
+    assert "What is there holds" in capsys.readouterr().out
+    run = hard.with_name("run.json")
+    run.write_text(run.read_text().replace('"tasks": 25', '"tasks": 26'))
+    last = was.splitlines(keepends=True)[-1]
+    row = json.loads(last)
+    more = last.replace(b"/%d/" % row["index"], b"/25/").replace(b'"index": %d,' % row["index"], b'"index": 25,')
+    hard.write_bytes(was + more)
+    assert main(["verify", str(tmp_path)]) == 1
+    assert "/25/none'" in capsys.readouterr().out
 
 
 def test_the_command_says_that_a_submission_is_partial_and_what_is_there_is_verified(tmp_path, capsys):
