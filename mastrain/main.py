@@ -73,6 +73,8 @@ def _run_or_undo(config: RunConfig, folder: Path, interrupt: Interrupt, console:
 
 def _run(config: RunConfig, folder: Path, interrupt: Interrupt, console: Console) -> int:
     begun = bool(checkpoint.all_of(folder / "checkpoints"))  # a run killed before its first checkpoint begins again
+    if not begun:
+        runlog.check_unbegun(folder)
     run = assemble(config, folder, say=console.print, fresh=not begun)
     done = load(run) if begun else save(run, 0)
     log, settings = runlog.RunLog(folder, done), config.train

@@ -5,6 +5,7 @@ their own.
 """
 
 import json
+import sys
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -28,6 +29,15 @@ def create(folder: Path, config: Mapping[str, JSON]) -> None:
     with locked(folder):
         _check_unused(folder)  # another process may have been faster
         write_whole(folder / CONFIG, yaml.safe_dump(dict(config), sort_keys=False))
+
+
+def check_unbegun(folder: Path) -> None:
+    """For a run without a checkpoint: the first one is written before any of this. Raises BadFile."""
+    if any(_rows_up_to(folder / name, sys.maxsize) for name in (METRICS, TIMINGS, ROLLOUTS)):
+        raise BadFile(
+            f"{folder} holds the metrics of a run, but none of its checkpoints; put them back, or begin a new run "
+            "(run_dir=...)."
+        )
 
 
 class RunLog:

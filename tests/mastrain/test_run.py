@@ -205,6 +205,16 @@ def test_a_run_killed_before_its_first_checkpoint_can_be_resumed(tmp_path):
     assert files(killed) == files(whole)
 
 
+@pytest.mark.parametrize("name", [runlog.METRICS, runlog.TIMINGS, runlog.ROLLOUTS])
+def test_metrics_without_any_checkpoint_are_told_and_kept(tmp_path, name):
+    runlog.create(tmp_path, compose_run([*TINY, f"run_dir={tmp_path}"]))
+    (tmp_path / name).write_text('{"step": 1}\n{"step": 2}\n{"st')
+    with pytest.raises(BadFile, match="holds the metrics of a run, but none of its checkpoints; put them back, or"):
+        resume(tmp_path)
+    assert (tmp_path / name).read_text() == '{"step": 1}\n{"step": 2}\n{"st'
+    assert not (tmp_path / "checkpoints").exists()
+
+
 def test_ctrl_c_outside_of_the_steps_stops_at_once_and_says_how_to_go_on(tmp_path, monkeypatch, capsys):
     from mastrain import main as module
 
