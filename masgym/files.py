@@ -9,6 +9,8 @@ from contextlib import contextmanager, suppress
 from math import inf
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
+from secrets import token_hex
+from stat import S_IMODE
 from typing import TextIO
 
 from masgym.errors import BadFile, BadValue
@@ -17,6 +19,8 @@ from masgym.tasks import object_of
 from masgym.types import JSON
 
 LOCK = ".lock"
+_END = ".part"  # of the name of an unfinished file: .NAME.16-HEX-DIGITS.part
+_LONGEST = 255 - len("..") - 16 - len(_END)  # bytes of NAME in it
 
 
 @contextmanager
@@ -62,16 +66,15 @@ def whole_file(path: Path) -> Generator[TextIO]:
         place = Path(os.path.realpath(path))  # what a link leads to is replaced, not the link
         if place.exists() and not place.is_file():
             raise BadFile(f"{path} cannot be written: it is there, and no regular file; name another file.")
-        making = place.with_name(f".{place.name}.{os.getpid()}")
         _remove_abandoned(place)
-        try:
-            with _own(making) as file:
+        with _unfinished(place) as file:
+            try:
                 yield file
                 file.flush()
-                os.replace(making, place)
-        finally:
-            with suppress(OSError):
-                making.unlink(missing_ok=True)
+                os.replace(file.name, place)
+            finally:
+                with suppress(OSError):
+                    os.unlink(file.name)
     except OSError as error:
         raise BadFile(
             f"{path} cannot be written: {error.strerror or error}; make room, mend the permissions, or choose another "
@@ -79,25 +82,33 @@ def whole_file(path: Path) -> Generator[TextIO]:
         ) from error
 
 
-def _own(path: Path) -> TextIO:
-    """A new file, locked as long as it is open, so that others see that somebody writes it."""
+def _unfinished(place: Path) -> TextIO:
+    """A new file with the mode of the one there, locked as long as it is open: others see that somebody writes it."""
     while True:
+        path = place.with_name(_start(place) + token_hex(8) + _END)
         # a name in the text may hold half a character
-        file = path.open("w", encoding="utf-8", errors="backslashreplace", newline="\n")
+        file = path.open("x", encoding="utf-8", errors="backslashreplace", newline="\n")
         with suppress(OSError):  # where nothing can be locked, nobody takes it for abandoned either
-            fcntl.lockf(file, fcntl.LOCK_EX)
+            fcntl.flock(file, fcntl.LOCK_EX)  # unlike lockf's, also between threads
         if path.exists():
+            with suppress(OSError):  # there is none yet, or modes are not kept there
+                os.fchmod(file.fileno(), S_IMODE(place.stat().st_mode))
             return file
         file.close()  # it was taken for abandoned before it was locked
 
 
-def _remove_abandoned(path: Path) -> None:
-    """Unfinished files of `path` that no process has locked any more."""
-    for name in os.listdir(path.parent):
-        if re.fullmatch(re.escape(f".{path.name}.") + r"\d+", name):
-            with suppress(OSError), (path.parent / name).open("r+b") as file:
-                fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                (path.parent / name).unlink()
+def _remove_abandoned(place: Path) -> None:
+    """Unfinished files of `place` that nobody has locked any more."""
+    for name in os.listdir(place.parent):
+        if re.fullmatch(re.escape(_start(place)) + "[0-9a-f]{16}" + re.escape(_END), name):
+            with suppress(OSError), (place.parent / name).open("r+b") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                (place.parent / name).unlink()
+
+
+def _start(place: Path) -> str:
+    """How the names of its unfinished files begin: with its own, as much of it as leaves them room."""
+    return f".{os.fsdecode(os.fsencode(place.name)[:_LONGEST])}."
 
 
 def append_line(path: Path, row: Mapping[str, JSON]) -> None:
@@ -114,14 +125,17 @@ def append_line(path: Path, row: Mapping[str, JSON]) -> None:
 
 
 def drop_torn_line(path: Path) -> None:
-    """Cuts the file, if there is one, behind its last whole line."""
-    if not path.exists():
-        return
-    with path.open("r+b") as file:
-        if size := os.fstat(file.fileno()).st_size:
-            with mmap(file.fileno(), size, access=ACCESS_READ) as data:
-                whole = data.rfind(b"\n") + 1
-            file.truncate(whole)
+    """Cuts the file, if there is one, behind its last whole line. Raises BadFile where it cannot be written."""
+    try:
+        if not path.exists():
+            return
+        with path.open("r+b") as file:
+            if size := os.fstat(file.fileno()).st_size:
+                with mmap(file.fileno(), size, access=ACCESS_READ) as data:
+                    whole = data.rfind(b"\n") + 1
+                file.truncate(whole)
+    except OSError as error:
+        raise BadFile(f"{path} cannot be written: {error.strerror}; mend its permissions.") from error
 
 
 def keep_lines(path: Path, kept: Sequence[bool]) -> None:
