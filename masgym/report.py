@@ -10,8 +10,9 @@ from typing import Any
 from rich.table import Table
 
 from masgym.episodes import EpisodeRecord, plain
-from masgym.errors import BadFile, BadValue
+from masgym.errors import BadValue
 from masgym.estimates import Estimate, pass_interval, success_interval
+from masgym.report_check import check_report
 from masgym.types import JSON, value
 
 _REASONS = 20  # the most frequent ones that are listed
@@ -122,19 +123,16 @@ def to_json(report: Report) -> dict[str, JSON]:
 
 
 def from_json(data: Mapping[str, JSON]) -> Report:
-    """What `to_json` wrote. Raises BadFile for anything else."""
-    try:
-        data = {"cut_rate": 0.0, **data}
-        own: dict[str, Any] = {name: data[name] for name in Report.__slots__}  # type: ignore[attr-defined]
-        own["success"] = Estimate(**own["success"])
-        own["pass_at_k"] = {k: Estimate(**found) for k, found in own["pass_at_k"].items()}
-        own["by_level"] = {name: _level(found) for name, found in own["by_level"].items()}
-        own["turns_to_solve"] = _nan_for_none(own["turns_to_solve"])
-        cost: dict[str, Any] = {**own["cost"], "U_tok": _nan_for_none(own["cost"]["U_tok"])}
-        own["cost"] = Cost(**cost)
-        return Report(**own)
-    except (AttributeError, KeyError, TypeError) as error:
-        raise BadFile(f"this is no report: {error!r}.") from error
+    """What `to_json` wrote. Raises BadFile for anything else, which names the field."""
+    check_report(data := {"cut_rate": 0.0, **data} if isinstance(data, dict) else data)
+    own: dict[str, Any] = {name: data[name] for name in Report.__slots__}  # type: ignore[attr-defined]
+    own["success"] = Estimate(**own["success"])
+    own["pass_at_k"] = {k: Estimate(**found) for k, found in own["pass_at_k"].items()}
+    own["by_level"] = {name: _level(found) for name, found in own["by_level"].items()}
+    own["turns_to_solve"] = _nan_for_none(own["turns_to_solve"])
+    cost: dict[str, Any] = {**own["cost"], "U_tok": _nan_for_none(own["cost"]["U_tok"])}
+    own["cost"] = Cost(**cost)
+    return Report(**own)
 
 
 def _level(data: Mapping[str, Any]) -> Level:

@@ -1,9 +1,11 @@
 """Estimates with numbers worked by hand, and the evaluator."""
 
 import asyncio
+import copy
 import json
 import math
 import random
+import re
 
 import pytest
 
@@ -243,5 +245,63 @@ def test_a_report_is_json_and_a_table():
     assert data["turns_to_solve"] is None
     assert table({"sulking": report}, "t").row_count == 1
     assert to_json(from_json(data)) == data
+
+
+@pytest.fixture(scope="module")
+def told():
+    return to_json(summarise(play(masgym.game("plan_path"), {"*": Oracle()}, tasks=3)))
+
+
+def test_limits_that_rounding_took_past_the_mean_are_read(told):
+    success = {"mean": 0.0, "low": 5.551115123125783e-17, "high": 0.5614970356393196}
+    assert from_json({**told, "success": success}).success.low == success["low"]
+
+
+@pytest.mark.parametrize("data", [{"success": 1}, {}, [], None, 3, "x", [{}]])
+def test_what_is_no_report_is_told(data):
     with pytest.raises(BadFile, match="no report"):
-        from_json({"success": 1})
+        from_json(data)
+
+
+NO_NUMBERS = (None, True, "1", [], {}, math.nan, math.inf, -math.inf, 10**400)
+
+
+@pytest.mark.parametrize(
+    ("path", "wrong"),
+    [
+        *((f"success.{name}", (*NO_NUMBERS, -0.1, 1.1)) for name in ("low", "mean", "high")),
+        ("success", (*NO_NUMBERS, 1, {"low": 0.5, "mean": 0.4, "high": 1.0}, {"low": 0, "mean": 0.4, "high": 0.3})),
+        ("pass_at_k", (None, 1, [])),
+        ("pass_at_k.1.mean", NO_NUMBERS),
+        *((name, (*NO_NUMBERS, 0, -1, 1.5)) for name in ("episodes", "tasks")),
+        ("turns_to_solve", (*NO_NUMBERS[1:], -1)),
+        ("returns", NO_NUMBERS),
+        *((name, (*NO_NUMBERS, -0.1, 1.1)) for name in ("malformed_rate", "cut_rate")),
+        *((name, (None, 1, [], {"x": -1}, {"x": 1.5}, {"x": "1"})) for name in ("malformed_reasons", "failures")),
+        ("tokens_per_episode", (*NO_NUMBERS, -1)),
+        ("terms", (None, 1, [], {"x": "1"}, {"x": math.nan})),
+        ("by_level", (None, 1, [], {"x": 1}, {"x": {}})),
+        ("by_level.easy.tasks", (*NO_NUMBERS, 0)),
+        ("by_level.easy.success.mean", NO_NUMBERS),
+        ("cost", NO_NUMBERS),
+        *((f"cost.{name}", (*NO_NUMBERS, -1, 1.5)) for name in ("C_tok", "C_call", "C_tool", "prompt_tokens")),
+        ("cost.U_tok", (*NO_NUMBERS[1:], -1)),
+        *((f"cost.{name}", (*NO_NUMBERS, -1)) for name in ("K_e", "reply_tokens")),
+    ],
+)
+def test_a_field_of_another_kind_or_range_is_told_by_name(told, path, wrong):
+    *outer, last = path.split(".")
+    for given in wrong:
+        changed = copy.deepcopy(told)
+        holder = changed
+        for name in outer:
+            holder = holder[name]
+        assert last in holder
+        holder[last] = given
+        with pytest.raises(BadFile, match=f"no report: (field '{re.escape(path)}|in {path}|{path})") as caught:
+            from_json(changed)
+        assert len(str(caught.value)) < 300
+    del holder[last]
+    if path != "cut_rate":  # older versions had none
+        with pytest.raises(BadFile, match=f"fields {last}"):
+            from_json(changed)
