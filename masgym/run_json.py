@@ -1,17 +1,22 @@
 """Runs and what they came to, as JSON: `run.json` and `report.json` (report.schema.json says what the latter means)."""
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
 from masgym.episodes import plain
 from masgym.errors import BadFile
+from masgym.game import MOST_REWARD, MOST_TURNS
 from masgym.report import to_json
 from masgym.runs import Run, RunReport
 from masgym.types import JSON
 
 FORMAT = 1
-_OF_GAME: Mapping[str, Any] = {"T": int, "alpha": int | float, "malformed": int | float, "outcome_only": bool}
+_OF_GAME: Mapping[str, tuple[Any, float, float]] = {  # kind, least and most, as `Game` takes them
+    "T": (int, 1, MOST_TURNS),
+    "alpha": (int | float, 0, MOST_REWARD),
+    "malformed": (int | float, -MOST_REWARD, 0),
+    "outcome_only": (bool, False, True),
+}
 
 
 def report_json(out: RunReport) -> dict[str, JSON]:
@@ -27,7 +32,7 @@ def run_json(run: Run) -> dict[str, JSON]:
 def run_from_json(data: Mapping[str, JSON], where: str) -> Run:
     """What `run_json` made. Raises BadFile, which names `where`."""
     known: set[str] = set(Run.__slots__)  # type: ignore[attr-defined]
-    if data.get("format") != FORMAT:
+    if repr(data.get("format")) != repr(FORMAT):  # true and 1.0 equal 1
         raise BadFile(f"{where}: format {repr(data.get('format'))[:80]}; this version of masgym reads format {FORMAT}.")
     if wrong := known ^ (set(data) - {"format"}):
         raise BadFile(f"{where}: the keys {', '.join(sorted(wrong))[:200]} are missing or unknown.")
@@ -48,13 +53,16 @@ def _check_kinds(own: Mapping[str, Any], where: str) -> None:
         for name in names:
             if not isinstance(own[name], kind):
                 raise BadFile(f"{where}, key {name!r}: {repr(own[name])[:80]}; {wanted} was expected.")
+    for who, name in own["agents"].items():
+        if not isinstance(name, str):
+            raise BadFile(f"{where}, key 'agents', {who[:80]!r}: {repr(name)[:80]}; an agent's name was expected.")
 
 
 def _check_game(game: Mapping[str, Any], where: str) -> None:
     for part in ("domain", "workflow"):
         if not isinstance(game.get(part), dict) or not isinstance(game[part].get("name"), str):
             raise BadFile(f"{where}, key 'game': it names no {part}.")
-    for name, kind in _OF_GAME.items():
+    for name, (kind, least, most) in _OF_GAME.items():
         found: Any = game.get(name)
-        if not isinstance(found, kind) or (isinstance(found, bool) and kind is not bool) or not abs(found) < math.inf:
+        if not isinstance(found, kind) or (isinstance(found, bool) and kind is not bool) or not least <= found <= most:
             raise BadFile(f"{where}, key 'game', {name!r}: {repr(found)[:80]}; no game has that.")

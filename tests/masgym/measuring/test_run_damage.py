@@ -1,6 +1,7 @@
 """Run folders that were changed: what contradicts itself is told."""
 
 import json
+import math
 
 import pytest
 from played_runs import Wordy, planned, played
@@ -132,6 +133,32 @@ def test_a_run_that_says_it_has_endless_tasks_is_told_at_once(tmp_path):
     (tmp_path / "run.json").write_text(json.dumps({**said, "tasks": 10**30}))
     with pytest.raises(BadFile, match=r"has 2 of its 10{30} episodes"):
         load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        *(({"format": given}, f"format {given!r}") for given in (True, 1.0, 2, "1", None)),
+        *(({"agents": {"*": given}}, r"key 'agents', '\*'") for given in (3, None, True, ["random"], {"a": "b"})),
+        *(
+            ({"game": {name: given}}, f"key 'game', '{name}'")
+            for name in ("T", "alpha", "malformed")
+            for given in (10**400, -(10**400), math.nan, math.inf, True, "1", None, 2e6, -2e6)
+        ),
+        *(({"game": {"outcome_only": given}}, "key 'game', 'outcome_only'") for given in (0, 1, None, "false")),
+    ],
+)
+def test_a_run_that_no_game_and_no_agent_can_have_is_told(tmp_path, changed, says):
+    run = planned(tasks=1, samples=1)
+    played(run, OracleAgent(), tmp_path)
+    said = json.loads((tmp_path / "run.json").read_text())
+    changed = {name: {**said[name], **given} if name == "game" else given for name, given in changed.items()}
+    (tmp_path / "run.json").write_text(json.dumps({**said, **changed}))
+    for read in (load, read_run):
+        with pytest.raises(BadFile, match=f"run.json.*{says}"):
+            read(tmp_path)
+    with pytest.raises(BadFile, match=f"run.json.*{says}"):
+        played(run, OracleAgent(), tmp_path, resume=True)
 
 
 def test_what_is_no_run_folder_is_told(tmp_path):
