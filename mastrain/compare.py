@@ -16,8 +16,9 @@ from typing import Literal
 from masgym.errors import BadFile, BadValue, MasgymError, UnknownName
 from masgym.files import locked
 from mastrain.__main__ import check_placed
-from mastrain.comparison import done, write_report
+from mastrain.comparison import write_report
 from mastrain.config import parse
+from mastrain.finished import check_own, done, read_results
 from mastrain.games import check_runs
 from mastrain.side_by_side import INTERRUPTED, Processes, interrupted_by_any_end, side_by_side
 from mastrain.suite import CELLS, Cell, Suite, cells, read_suite, with_seeds
@@ -59,9 +60,12 @@ def main(arguments: Sequence[str], run: Run | None = None) -> int:
     run = run or (run_cell if jobs == 1 else own.run)
     with nullcontext() if only else locked(out), interrupted_by_any_end() if jobs > 1 else nullcontext():
         code = 0 if only else _run_all(suite, wanted, out, run, jobs, own.stop)
-        for path in write_report(suite, wanted, out):
+        results, damaged = read_results(wanted, out)
+        for path in write_report(suite, results, len(wanted), out):
             print(path)
-    return code
+    for cell in {cell.hash: cell for cell in wanted if cell.hash in damaged}.values():
+        print(f"failed: {cell.label}: {damaged[cell.hash]}", file=sys.stderr)
+    return code or int(bool(damaged))
 
 
 def _run_all(suite: Suite, wanted: Sequence[Cell], out: Path, run: Run, jobs: int, stop: Callable[[], None]) -> int:
@@ -72,7 +76,9 @@ def _run_all(suite: Suite, wanted: Sequence[Cell], out: Path, run: Run, jobs: in
         return _try(cell, wanted, out, run)
 
     once = {cell.hash: cell for cell in reversed(wanted)}  # rows of one config are one run
-    waiting, failed = [cell for cell in wanted if once[cell.hash] is cell and not done(cell, out)], list[Cell]()
+    results, damaged = read_results(wanted, out)
+    there, failed = {*damaged, *(result.cell.hash for result in results)}, list[Cell]()
+    waiting = [cell for cell in wanted if once[cell.hash] is cell and cell.hash not in there]
     for cell, outcome in side_by_side(waiting, jobs, attempt, stop):
         if outcome == "interrupted":
             return INTERRUPTED
@@ -86,19 +92,18 @@ def _run_all(suite: Suite, wanted: Sequence[Cell], out: Path, run: Run, jobs: in
 
 
 def _report_so_far(suite: Suite, wanted: Sequence[Cell], out: Path) -> None:
-    """A cell whose files are damaged is told; it does not keep the others from being run."""
+    """A report that cannot be written is told; it does not keep the other cells from being run."""
     try:
-        write_report(suite, wanted, out)
+        write_report(suite, read_results(wanted, out)[0], len(wanted), out)
     except MasgymError as error:
         print(f"mastrain.compare: {error}", file=sys.stderr)
 
 
 def _try(cell: Cell, wanted: Sequence[Cell], out: Path, run: Run) -> Outcome:
     """Run one cell. Whatever goes wrong in it is its own, said here: the others do not depend on it."""
-    if missing := ", ".join(other.label for other in _missing(cell, wanted, out)):
-        print(f"mastrain.compare: {cell.label} begins from {missing}, which is not done", file=sys.stderr)
-        return "failed"
     try:
+        if missing := ", ".join(other.label for other in _missing(cell, wanted, out)):
+            raise BadValue(f"{cell.label} begins from {missing}, which is not done")
         return "interrupted" if run(cell, out) else "done"
     except KeyboardInterrupt:
         return "interrupted"
@@ -130,6 +135,7 @@ def run_cell(cell: Cell, out: Path) -> int:
 
     data = cell.data(out)
     if (Path(data["run_dir"]) / "config.yaml").exists():
+        check_own(cell, out)
         data["resume"] = data["run_dir"]
     return train(parse(data), data)
 

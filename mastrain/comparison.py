@@ -2,34 +2,18 @@
 
 import csv
 import io
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
 
-from masgym.errors import BadFile
 from masgym.estimates import Estimate, share_interval
 from masgym.files import write_whole
-from masgym.report import Report, from_json
 from masgym.tables import Block, markdown_table, number
 from masgym.types import value
 from mastrain.curves import svg
-from mastrain.suite import CELLS, Cell, Suite
-
-Curve = list[tuple[float, float]]  # (sampled tokens, success: at both ends on test, between on validation tasks)
-
-
-@value
-class Result:
-    """One finished cell."""
-
-    cell: Cell
-    sampled: Report
-    greedy: Report | None  # None where only sampling makes sense (best of k)
-    tokens: int  # sampled for training, that of the cells which it begins from included
-    curve: Curve
+from mastrain.finished import Curve, Result
+from mastrain.suite import Suite
 
 
 @value
@@ -65,9 +49,8 @@ class Row:
         }
 
 
-def write_report(suite: Suite, wanted: Sequence[Cell], out: Path) -> tuple[Path, ...]:
-    """`table.md`, `table.csv` and a picture of each domain's curves, of the cells that are done. -> their paths."""
-    results = read_results(wanted, out)
+def write_report(suite: Suite, results: Sequence[Result], wanted: int, out: Path) -> tuple[Path, ...]:
+    """`table.md`, `table.csv` and a picture of each domain's curves, of what is done of `wanted` cells. -> paths."""
     rows = [
         Row(domain=domain, method=method, results=tuple(done))
         for domain in suite.domains
@@ -75,61 +58,13 @@ def write_report(suite: Suite, wanted: Sequence[Cell], out: Path) -> tuple[Path,
         if (done := [r for r in results if (r.cell.domain, r.cell.method) == (domain, method)])
     ]
     out.mkdir(parents=True, exist_ok=True)
-    files = {"table.md": _markdown(suite, rows, len(results), len(wanted)), "table.csv": _csv(rows)}
+    files = {"table.md": _markdown(suite, rows, len(results), wanted), "table.csv": _csv(rows)}
     for domain in suite.domains:
         curves = {row.method: mean_curve([r.curve for r in row.results]) for row in rows if row.domain == domain}
         files[f"{domain}.svg"] = svg(f"{domain}: success over sampled tokens (at both ends: held-out tasks)", curves)
     for name, text in files.items():
         write_whole(out / name, text)
     return tuple(out / name for name in files)
-
-
-def done(cell: Cell, out: Path) -> bool:
-    """Whether its run, in the suite's folder `out`, came to its end."""
-    return (out / CELLS / cell.hash / "after.json").exists()
-
-
-def read_results(wanted: Sequence[Cell], out: Path) -> list[Result]:
-    """Those that are done. Raises BadFile for files that are no reports."""
-    own = {cell.hash: read_result(cell, out / CELLS / cell.hash) for cell in wanted if done(cell, out)}
-    needs = {cell.hash: cell.needs for cell in wanted}
-
-    def before(cell: str) -> set[str]:
-        return {cell}.union(*(before(other) for other in needs[cell]))
-
-    return [
-        replace(own[cell.hash], cell=cell, tokens=sum(own[one].tokens for one in before(cell.hash) if one in own))
-        for cell in wanted
-        if cell.hash in own
-    ]
-
-
-def read_result(cell: Cell, folder: Path) -> Result:
-    """One that is done. Raises BadFile for files that are no reports."""
-    try:
-        return _read_result(cell, folder)
-    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        raise BadFile(
-            f"{folder} holds no reports of a run ({error!r}); remove its after.json to have it evaluated again, or the "
-            "whole folder to have it run again."
-        ) from error
-
-
-def _read_result(cell: Cell, folder: Path) -> Result:
-    reports = {name: from_json(report) for name, report in json.loads((folder / "after.json").read_text()).items()}
-    metrics = folder / "metrics.jsonl"
-    steps = [json.loads(line) for line in metrics.read_text().splitlines()] if metrics.exists() else []
-    spent = [(step.get("budget/sampled_tokens", 0), step.get("validation/success")) for step in steps]
-    start = from_json(json.loads((folder / "before.json").read_text())["sampled"]).success.mean
-    end, total = reports["sampled"].success.mean, spent[-1][0] if spent else 0
-    between = [(tokens, success) for tokens, success in spent if success is not None and tokens < total]
-    return Result(
-        cell=cell,
-        sampled=reports["sampled"],
-        greedy=reports.get("greedy"),
-        tokens=int(total),
-        curve=[(0.0, start), *between, (total, end)] if spent else [(0.0, end)],
-    )
 
 
 def mean_curve(curves: Sequence[Curve]) -> Curve:

@@ -14,6 +14,7 @@ NANO_REPLY = 1024  # tokens: half of nano's context
 BIG = 1e9
 MOST_EPISODES = 2**17  # of a step, tasks * branches: all of them are held at once
 MOST_SYMBOLS = 16  # that are read in pairs: each pair is a token
+UNTRAINED = ("best_of_k", "warm")  # values of algo.name that make no step
 RANGES: Mapping[str, tuple[float, float]] = {  # both ends belong to it
     "seed": (0, 2**31 - 1),
     "torch_threads": (1, 1024),

@@ -13,12 +13,12 @@ from masgym.registry import make_workflow
 from masgym.report import Report, from_json
 from masgym.tasks import object_of
 from masgym.types import JSON, value
+from mastrain.config import UNTRAINED
 from mastrain.report.groups import SampledGroup, read_groups
 from mastrain.report.history import History, history_of
 from mastrain.run_files import AFTER, BEFORE, CONFIG, METRICS, read_config
 
 _MOST = 10**300  # of whole numbers: what a float can hold
-UNTRAINED = ("best_of_k", "warm")  # algorithms that make no step
 
 
 @value
@@ -65,7 +65,7 @@ def read_run(folder: Path) -> RunFolder:
     config = read_config(folder)
     if lacking := {"env", "algo", "train"} - set(config):
         raise BadFile(f"{folder / CONFIG} is of no run of python -m mastrain: it has no {', '.join(sorted(lacking))}.")
-    history, not_finite = _read_metrics(folder / METRICS)
+    history, not_finite = read_metrics(folder / METRICS)
     try:
         groups = read_groups(folder)
     except OSError as error:
@@ -75,13 +75,15 @@ def read_run(folder: Path) -> RunFolder:
         config=config,
         history=history,
         not_finite=not_finite,
-        before=_read_reports(folder / BEFORE),
-        after=_read_reports(folder / AFTER),
+        before=read_reports(folder / BEFORE),
+        after=read_reports(folder / AFTER),
         groups=groups,
     )
 
 
-def _read_metrics(path: Path) -> tuple[History, Mapping[str, int]]:
+def read_metrics(path: Path) -> tuple[History, Mapping[str, int]]:
+    """(the finite numbers, metric -> the first step at which it was not). Empty where there is no such file. Raises
+    BadFile."""
     rows, not_finite = dict[int, dict[str, float]](), dict[str, int]()
     for where, row in _lines(path):
         step = row.pop("step", None)
@@ -107,8 +109,8 @@ def _lines(path: Path) -> list[tuple[str, dict[str, Any]]]:
         raise BadFile(f"{path} cannot be read ({error.strerror}); mend its permissions.") from error
 
 
-def _read_reports(path: Path) -> dict[str, Report]:
-    """{} where there is no such file."""
+def read_reports(path: Path) -> dict[str, Report]:
+    """{} where there is no such file. Raises BadFile."""
     if not path.exists():
         return {}
     try:

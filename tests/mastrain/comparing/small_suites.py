@@ -2,6 +2,8 @@
 
 import json
 
+import yaml
+
 from masgym.episodes import EpisodeRecord
 from masgym.report import summarise, to_json
 
@@ -36,6 +38,7 @@ def fake(cell, out):
     """A run that got 20 % better for every thousand tokens."""
     folder = out / "cells" / cell.hash
     folder.mkdir(parents=True)
+    (folder / "config.yaml").write_text(yaml.safe_dump(cell.data(out)))
     trains = cell.config["algo"]["name"] not in ("warm", "best_of_k")
     (folder / "before.json").write_text(json.dumps({"sampled": report(0.2), "greedy": report(0.3)}))
     after = {"sampled": report(0.6 + 0.1 * cell.seed if trains else 0.2), "greedy": report(0.7)}
@@ -61,7 +64,7 @@ methods:
 
 CHAIN = """
 seeds: [0]
-common: [train.eval_tasks=10]
+common: [budget.sampled_tokens=2000, train.eval_tasks=10]
 domains:
   plan_path: [env=plan_path]
 methods:

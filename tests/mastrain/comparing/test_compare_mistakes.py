@@ -7,7 +7,7 @@ from small_suites import fake
 
 from masgym.errors import BadFile, BadValue, MasgymError, UnknownName
 from mastrain.compare import main
-from mastrain.suite import cells, read_suite
+from mastrain.suite import cells
 
 
 @pytest.mark.usefixtures("_small")
@@ -45,15 +45,6 @@ def test_what_only_the_algorithm_knows_is_told_before_the_first_cell(tmp_path):
     with pytest.raises(BadValue, match=r"algo\.loss is dapo; srpo"):
         main(["suite=small", f"out={tmp_path}", "algo.name=srpo", "algo.loss=dapo", "algo.entropy_target=0"], fake)
     assert not (tmp_path / "cells").exists()
-
-
-@pytest.mark.usefixtures("_small")
-def test_a_damaged_report_is_told_with_its_cell(tmp_path):
-    assert main(["suite=small", f"out={tmp_path}"], fake) == 0
-    cell = cells(read_suite("small"))[0]
-    (tmp_path / "cells" / cell.hash / "after.json").write_text("{")
-    with pytest.raises(BadFile, match=f"{cell.hash} holds no reports"):
-        main(["suite=small", f"out={tmp_path}", "report_only=true"], fake)
 
 
 @pytest.mark.parametrize(
