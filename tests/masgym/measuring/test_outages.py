@@ -71,7 +71,9 @@ def test_a_kill_while_the_lost_ones_are_taken_out_loses_nothing(tmp_path, left):
     if left != "no report":
         (folder / "report.md").unlink()
         lines = (folder / "episodes.jsonl").read_bytes()
-        (folder / ".episodes.jsonl.7").write_bytes(lines[: len(lines) // 3] if left != "neither" else b"")
+        (folder / ".episodes.jsonl.0123456789abcdef.part").write_bytes(
+            lines[: len(lines) // 3] if left != "neither" else b""
+        )
     played(run, OracleAgent(), folder, resume=True)
     assert stripped(folder) == stripped(tmp_path / "whole")
     assert {path.name for path in folder.iterdir()} == {path.name for path in (tmp_path / "whole").iterdir()}
