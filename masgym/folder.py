@@ -139,12 +139,12 @@ def load(folder: Path | str) -> RunReport:
 
 
 def finished(folder: Path | str, run: Run) -> RunReport | None:
-    """What that very run came to, if the folder has its report and nothing in it is to be played again. Raises as
-    `load`."""
-    if not (Path(folder) / REPORT).exists() or differing(read_run(folder), run):
+    """What that very run came to, if the folder has its report and nothing in it is to be played. Raises as `read_run`
+    and `read_records`."""
+    if not (Path(folder) / REPORT).exists() or differing(own := read_run(folder), run):
         return None
-    out = load(folder)
-    return None if lost_of(out.run, out.records) else out
+    records = read_records(folder, own)
+    return None if len(records) < run.tasks * run.samples or lost_of(own, records) else report_on(own, records)
 
 
 def write_reports(out: RunReport, folder: Path) -> None:
@@ -176,14 +176,15 @@ def _begin(plan: Plan, folder: Path, resume: bool) -> tuple[EpisodeRecord, ...]:
     found = _of_plan(read_records(folder, plan.run), plan)  # before anything is changed
     drop_torn_line(folder / EPISODES)
     kept = [not is_lost(record, plan.run) for record in found]
-    if not all(kept):
+    if sum(kept) < len(_jobs(plan.run)):
         _drop_reports(folder)
+    if not all(kept):
         keep_lines(folder / EPISODES, kept)
     return tuple(compress(found, kept))
 
 
 def _drop_reports(folder: Path) -> None:
-    """They are of episodes that are to be played again. The one that says that all is there goes first."""
+    """They are of episodes that are to be played. The one that says that all is there goes first."""
     for name in REPORTS:
         try:
             (folder / name).unlink(missing_ok=True)

@@ -12,9 +12,9 @@ from masgym.episodes import EpisodeRecord
 from masgym.errors import BadValue, UnknownName
 from masgym.evaluate import assign, check_count
 from masgym.files import locked, write_whole
-from masgym.folder import REPORT, REPORTS, RUN, check_free, finished, load, play_run, read_run
+from masgym.folder import REPORT, REPORTS, RUN, check_free, finished, play_run, read_records, read_run, write_reports
 from masgym.game import Game
-from masgym.runs import Plan, Run, RunReport, differing, run_of
+from masgym.runs import Plan, Run, RunReport, differing, report_on, run_of
 from masgym.submission import CELLS, markdown_of, submission_of
 from masgym.suites import Cell, Suite
 from masgym.tables import csv_text
@@ -103,7 +103,9 @@ async def run_suite(
             on_cell(cell, number, len(cells))
             where = place / CELLS / cell.name
             out = finished(where, run) if resume else None
-            suite.check_played(cell, out.records if out else (), where)
+            if out:
+                suite.check_played(cell, out.records, where)
+                write_reports(out, where)  # whatever became of them
             found[cell] = out or await play_run(
                 Plan(run=run, game=suite.game(cell, style), tasks=drawn(cell.level)),
                 teams[cell],
@@ -125,19 +127,28 @@ def _finished(
     suite: Suite, place: Path, cells: Iterable[Cell], run_of_cell: Callable[[Cell], Run]
 ) -> dict[Cell, RunReport]:
     """Those of the cells that are in the folder with their reports. Raises BadValue for one that was played by others,
-    or otherwise: it has no place in the same submission. Raises BadFile for episodes of other tasks."""
+    or otherwise: it has no place in the same submission; and for one that lacks episodes. Raises BadFile for episodes
+    of other tasks."""
     found: dict[Cell, RunReport] = {}
     for cell in cells:
         where = place / CELLS / cell.name
         if not (where / REPORT).exists():
             continue
-        if keys := differing(read_run(where), run_of_cell(cell)):
+        own = read_run(where)
+        if keys := differing(own, run_of_cell(cell)):
             raise BadValue(
                 f"{where} was played with other arguments ({', '.join(keys)} differ), so it cannot be in the same "
                 "submission. Give the same arguments as then, or choose another folder."
             )
-        found[cell] = load(where)
-        suite.check_played(cell, found[cell].records, where)
+        records = read_records(where, own)
+        suite.check_played(cell, records, where)
+        if len(records) < (total := own.tasks * own.samples):
+            raise BadValue(
+                f"{where} has its report, but {len(records)} of its {total} episodes: --only {cell.name} --resume "
+                "plays the others, as does --resume without --only."
+            )
+        found[cell] = report_on(own, records)
+        write_reports(found[cell], where)  # whatever became of them
     return found
 
 

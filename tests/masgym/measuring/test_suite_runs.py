@@ -198,6 +198,29 @@ def test_episodes_of_another_levels_tasks_are_refused(tmp_path, again):
         play(tmp_path, OracleAgent(), TINY, **again)
 
 
+def test_a_cell_that_lacks_episodes_though_it_has_its_report_is_played_on(tmp_path):
+    names = ["plan_path-easy-solo", "plan_path-hard-solo"]
+    whole = play(tmp_path, RandomAgent(), TINY, only=names)
+    for name in names:
+        path = tmp_path / "cells" / name / "episodes.jsonl"
+        path.write_bytes(path.read_bytes().splitlines(keepends=True)[0])
+    with pytest.raises(BadValue, match=r"has its report, but 1 of its 2 .*: --only plan_path-hard-solo --resume plays"):
+        play(tmp_path, RandomAgent(), TINY, only=names[:1], resume=True)
+    assert play(tmp_path, RandomAgent(), TINY, only=names, resume=True) == whole
+
+
+@pytest.mark.parametrize("again", ["plan_path-easy-solo", "plan_path-easy-pair"])
+@pytest.mark.parametrize("name", ["report.json", "report.md", "report.csv"])
+def test_a_damaged_report_of_a_finished_cell_is_made_anew(tmp_path, again, name):
+    """In a cell that is played, and in one that is not."""
+    play(tmp_path, OracleAgent(), TINY, only=["plan_path-easy-solo"])
+    path = tmp_path / "cells" / "plan_path-easy-solo" / name
+    was = path.read_text()
+    path.write_text("{}")
+    play(tmp_path, OracleAgent(), TINY, only=[again], resume=True)
+    assert path.read_text() == was
+
+
 def test_the_run_folders_beside_a_submission_are_verified_too(tmp_path, capsys):
     names = ["plan_path-easy-solo", "plan_path-hard-solo"]
     play(tmp_path, OracleAgent(), only=names)
