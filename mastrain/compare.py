@@ -6,17 +6,18 @@ What is there is not run again, what was interrupted goes on: it can be run in p
 A cell that fails is told, and the others go on.
 """
 
+import shlex
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Literal
 
 from masgym.errors import BadFile, BadValue, MasgymError, UnknownName
 from masgym.files import locked
 from mastrain.__main__ import check_placed
-from mastrain.comparison import write_report
+from mastrain.comparison import check_tables, write_report
 from mastrain.config import parse
 from mastrain.finished import check_own, done, read_results
 from mastrain.games import check_runs
@@ -47,13 +48,12 @@ def main(arguments: Sequence[str], run: Run | None = None) -> int:
     if "seeds" in options:
         suite = with_seeds(suite, options["seeds"])
     out = Path(options.get("out", f"runs/compare/{suite.name}"))
+    check_tables(suite, out)
     wanted = cells(suite, overrides)
     only, jobs = _report_only(options.get("report_only", "false")), _jobs(options.get("jobs", "1"))
     configs = [parse(cell.config) for cell in wanted]
     if "cell" in options:
         return _run_one(_named(options["cell"], wanted), wanted, out, run or run_cell)
-    if only and not out.is_dir():
-        raise BadFile(f"{out} does not exist: nothing of suite={suite.name} was run there; name its folder by out=...")
     if not only:
         check_runs(configs)
     own = Processes([*(argument for argument in arguments if not argument.startswith("jobs="))])
@@ -61,6 +61,10 @@ def main(arguments: Sequence[str], run: Run | None = None) -> int:
     with nullcontext() if only else locked(out), interrupted_by_any_end() if jobs > 1 else nullcontext():
         code = 0 if only else _run_all(suite, wanted, out, run, jobs, own.stop)
         results, damaged = read_results(wanted, out)
+        if only and not results and not damaged:
+            raise BadFile(
+                f"nothing of suite={suite.name}, as it is said here, is done in {out}; name its folder by out=..."
+            )
         for path in write_report(suite, results, len(wanted), out):
             print(path)
     for cell in {cell.hash: cell for cell in wanted if cell.hash in damaged}.values():
@@ -184,7 +188,10 @@ def cli() -> None:
         print(f"mastrain.compare: {error}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
-        sys.exit(130)
+        code = INTERRUPTED
+    if code == INTERRUPTED:
+        with suppress(OSError):  # of a terminal that is closed
+            print(f"interrupted; go on with: python -m mastrain.compare {shlex.join(sys.argv[1:])}", flush=True)
     sys.exit(code)
 
 

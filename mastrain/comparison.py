@@ -7,13 +7,18 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
 
+from masgym.errors import BadFile
 from masgym.estimates import Estimate, share_interval
 from masgym.files import write_whole
+from masgym.folder import check_free
+from masgym.paths import regular
 from masgym.tables import Block, markdown_table, number
 from masgym.types import value
 from mastrain.curves import svg
 from mastrain.finished import Curve, Result
 from mastrain.suite import Suite
+
+TABLE = "table.md"  # of a report's files the one that is written first
 
 
 @value
@@ -49,6 +54,34 @@ class Row:
         }
 
 
+def check_tables(suite: Suite, out: Path) -> None:
+    """Raises BadFile where the tables in `out` are not of this suite, BadValue where pictures or a CSV table are there
+    without them: they are somebody's own."""
+    path = out / TABLE
+    if not path.exists():
+        check_free(out, _names(suite), TABLE)
+        return
+    try:
+        with regular(path).open(encoding="utf-8", errors="replace") as file:
+            first = file.readline(200).rstrip("\n")
+    except OSError as error:
+        raise BadFile(f"{path} cannot be read ({error.strerror}); choose another out=...") from error
+    if first != _title(suite):
+        raise BadFile(
+            f"{path} is not of suite={suite.name}: it begins with {first[:60]!r} instead of {_title(suite)!r}; choose "
+            "another out=..., or move it away."
+        )
+
+
+def _title(suite: Suite) -> str:
+    return f"# suite={suite.name}"
+
+
+def _names(suite: Suite) -> list[str]:
+    """Files that are written after the table."""
+    return ["table.csv", *(f"{domain}.svg" for domain in suite.domains)]
+
+
 def write_report(suite: Suite, results: Sequence[Result], wanted: int, out: Path) -> tuple[Path, ...]:
     """`table.md`, `table.csv` and a picture of each domain's curves, of what is done of `wanted` cells. -> paths."""
     rows = [
@@ -58,7 +91,7 @@ def write_report(suite: Suite, results: Sequence[Result], wanted: int, out: Path
         if (done := [r for r in results if (r.cell.domain, r.cell.method) == (domain, method)])
     ]
     out.mkdir(parents=True, exist_ok=True)
-    files = {"table.md": _markdown(suite, rows, len(results), wanted), "table.csv": _csv(rows)}
+    files = {TABLE: _markdown(suite, rows, len(results), wanted), "table.csv": _csv(rows)}
     for domain in suite.domains:
         curves = {row.method: mean_curve([r.curve for r in row.results]) for row in rows if row.domain == domain}
         files[f"{domain}.svg"] = svg(f"{domain}: success over sampled tokens (at both ends: held-out tasks)", curves)
@@ -98,7 +131,7 @@ def _markdown(suite: Suite, rows: Sequence[Row], done: int, wanted: int) -> str:
         Block(title=domain, header=header, rows=tuple(_line(row) for row in rows if row.domain == domain))
         for domain in suite.domains
     ]
-    told = f"# suite={suite.name}\n\n{done} of {wanted} runs done. C per episode, U_tok: solved per million tokens.\n\n"
+    told = f"{_title(suite)}\n\n{done} of {wanted} runs done. C per episode, U_tok: solved per million tokens.\n\n"
     return told + "\n".join(markdown_table(block) for block in blocks if block.rows)
 
 

@@ -12,6 +12,7 @@ import yaml
 from small_suites import SMALL, fake, report
 
 from masgym.errors import BadFile, BadValue
+from mastrain import compare
 from mastrain.compare import main, run_cell
 from mastrain.comparison import mean_curve
 from mastrain.finished import read_result
@@ -120,9 +121,27 @@ def test_an_interrupt_ends_the_suite_and_it_goes_on(tmp_path):
     assert main(["suite=small", f"out={tmp_path / 'out'}"], fake) == 0
 
 
+@pytest.mark.parametrize("end", [KeyboardInterrupt, 130])
+def test_after_an_interrupt_it_is_said_how_to_go_on(monkeypatch, capsys, end):
+    """With several jobs main raises it, with one it returns."""
+
+    def interrupted(arguments):
+        if end == 130:
+            return 130
+        raise end
+
+    monkeypatch.setattr(sys, "argv", ["compare", "suite=small", "out=a b", "jobs=2"])
+    monkeypatch.setattr(compare, "main", interrupted)
+    with pytest.raises(SystemExit) as ended:
+        compare.cli()
+    assert ended.value.code == 130
+    assert capsys.readouterr().out.endswith("go on with: python -m mastrain.compare suite=small 'out=a b' jobs=2\n")
+
+
 @pytest.mark.usefixtures("_small")
 def test_two_at_once_in_one_folder_are_refused_but_for_the_report(tmp_path):
     out = tmp_path / "out"
+    fake(cells(read_suite("small"))[0], out)
     program = (
         "from pathlib import Path\nfrom masgym.files import locked\n"
         f"with locked(Path({str(out)!r})):\n    print(1, flush=True)\n    input()"

@@ -34,10 +34,35 @@ def test_report_only_is_true_or_false(tmp_path, given):
 
 
 @pytest.mark.usefixtures("_small")
-def test_a_report_of_a_folder_that_is_not_there_is_refused(tmp_path):
-    with pytest.raises(BadFile, match=r"nothing of suite=small was run there"):
-        main(["suite=small", f"out={tmp_path / 'none'}", "report_only=true"], fake)
-    assert not (tmp_path / "none").exists()
+@pytest.mark.parametrize("there", [True, False])
+def test_a_report_of_a_folder_in_which_nothing_is_done_is_refused(tmp_path, there):
+    out = tmp_path / "out"
+    if there:
+        out.mkdir()
+    with pytest.raises(BadFile, match=r"nothing of suite=small, as it is said here, is done in"):
+        main(["suite=small", f"out={out}", "report_only=true"], fake)
+    assert out.exists() == there
+    assert not there or not list(out.iterdir())
+
+
+@pytest.mark.usefixtures("_small")
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("table.md", "# My results\n", "begins with '# My results' instead of '# suite=small'"),
+        ("table.md", "# suite=smaller\n", "is not of suite=small"),
+        ("table.md", "", "begins with ''"),
+        ("table.csv", "mine\n", r"holds table\.csv without table\.md"),
+        ("plan_path.svg", "<svg/>", r"holds plan_path\.svg without table\.md"),
+    ],
+)
+@pytest.mark.parametrize("more", [[], ["report_only=true"]])
+def test_tables_that_are_not_the_suites_are_kept(tmp_path, name, text, says, more):
+    (out := tmp_path / "out").mkdir()
+    (out / name).write_text(text)
+    with pytest.raises((BadFile, BadValue), match=says):
+        main(["suite=small", f"out={out}", *more], lambda cell, out: pytest.fail("ran"))
+    assert [(path.name, path.read_text()) for path in out.iterdir()] == [(name, text)]
 
 
 @pytest.mark.usefixtures("_small")
