@@ -29,7 +29,12 @@ class Options:
     concurrency: int = 64  # requests open at once
 
     def __post_init__(self) -> None:
-        """Raises BadValue for what no request can have."""
+        """Raises BadValue for what no request can have, and for a URL with a secret: run folders keep it."""
+        if self.base_url and re.search("[@?#]", self.base_url):
+            raise BadValue(
+                "the base URL has a user, a password or a query, which the run folder would keep. Give the key in the "
+                "environment variable OPENAI_API_KEY, and the URL without it, as http://HOST:PORT/v1."
+            )
         for name, least, most in (
             ("temperature", 0, 100),
             ("max_tokens", 1, inf),
@@ -47,10 +52,11 @@ KINDS: Mapping[str, tuple[str, str]] = {  # kind -> how it is written, who makes
     "oracle": ("oracle", "masgym.agents.oracle:make"),
     "human": ("human", "masgym.agents.human:make"),
     "scripted": ("scripted:FILE", "masgym.agents.scripted:make"),
-    "openai": ("openai:MODEL", "masgym.agents.openai:make"),
+    "openai": ("openai:MODEL[@URL]", "masgym.agents.openai:make"),
     "hf": ("hf:PATH", "mastrain.hf_agent:make"),
     "python": ("python:module:Class", "masgym.agents.python:make"),
 }
+_NO_SCHEME = r"(.+?)@([^@/]*(?::\d{1,5}(?:/.*)?|/v\d.*))"  # MODEL@HOST:PORT/v1; a model's own "@" has no such end
 _EXTRAS = {"openai": "openai", "hf": "train"}  # kind -> the extra that brings what it needs
 
 
@@ -65,8 +71,10 @@ def make_agent(name: str, options: Options | None = None) -> Agent:
     if kind not in KINDS:
         raise UnknownName("agent", name, forms())
     form = KINDS[kind][0]
-    if (":" in form) != bool(argument) or (":" in name and not argument):
+    if (":" in form) != bool(argument.strip()) or (":" in name and not argument.strip()):
         raise BadValue(f"{name!r} is no agent; write {form}.")
+    if kind == "openai" and not url and (found := re.fullmatch(_NO_SCHEME, argument)):
+        raise BadValue(f"{name!r} is no agent: the URL lacks its scheme; write openai:{found[1]}@http://{found[2]}.")
     given = options or Options()
     return _maker(kind)(argument, replace(given, base_url=url) if url else given)
 
@@ -75,8 +83,8 @@ def parts_of(name: str) -> tuple[str, str, str | None]:
     """ "openai:MODEL@URL" -> ("openai", "MODEL", "URL"); "hf:PATH" -> ("hf", "PATH", None); "random" -> ("random", "",
     None)."""
     kind, _, argument = name.partition(":")
-    model, at, address = argument.rpartition("@http")
-    return (kind, model, f"http{address}") if kind == "openai" and at else (kind, argument, None)
+    found = re.fullmatch(r"(.*?)@([a-zA-Z][\w+.-]*://.*)", argument, re.DOTALL) if kind == "openai" else None
+    return (kind, found[1], found[2]) if found else (kind, argument, None)
 
 
 def make_team(names: Sequence[str], options: Options | None = None) -> dict[str, Agent]:

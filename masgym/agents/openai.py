@@ -55,7 +55,7 @@ class OpenAIAgent:
                 f"openai:{model} needs a key in the environment variable OPENAI_API_KEY, or --base-url of a server "
                 "that asks for none."
             )
-        if url and not url.startswith(("http://", "https://")):
+        if url and not url.lower().startswith(("http://", "https://")):
             raise BadValue(f"the base URL {url!r} is none; http://HOST:PORT/v1 was expected.")
         self._model, self._options, self._key = model, options, key
         self._limit = "max_tokens"  # what the server calls the limit of a reply

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import sys
 
 import pytest
@@ -10,6 +11,7 @@ import masgym
 from masgym.agents.base import Reply, Request
 from masgym.agents.human import read_reply
 from masgym.agents.names import Options, forms, make_agent, make_team, parts_of, split_role
+from masgym.cli import main
 from masgym.errors import BadFile, BadValue, Stopped, UnknownName
 from masgym.evaluate import evaluate
 
@@ -54,6 +56,10 @@ class TestNames:
             ("random", ("random", "", None)),
             ("openai:a/b:c", ("openai", "a/b:c", None)),
             ("openai:a@b@https://c:1/v1", ("openai", "a@b", "https://c:1/v1")),
+            ("openai:m@HTTP://host", ("openai", "m", "HTTP://host")),
+            ("openai:m@ftp://host", ("openai", "m", "ftp://host")),
+            ("openai:m@http://u:p@httpd/v1", ("openai", "m", "http://u:p@httpd/v1")),
+            ("openai:m@20240229", ("openai", "m@20240229", None)),
             ("hf:a@http://b", ("hf", "a@http://b", None)),
         ],
     )
@@ -61,12 +67,43 @@ class TestNames:
         assert parts_of(name) == parts
 
     @pytest.mark.parametrize(
-        "name", ["", "randm", "Random", "openai", "openai:@http://a", "hf:", "random:2", "python:", "python:module"]
+        "name",
+        [
+            *("", "randm", "Random", "openai", "openai:@http://a", "openai: ", "openai: @http://a", "hf:", "random:2"),
+            *("python:", "python:module"),
+        ],
     )
     def test_what_is_no_agent(self, name):
         with pytest.raises((UnknownName, BadValue)) as told:
             make_agent(name)
         assert any(form in str(told.value) for form in forms())
+
+    @pytest.mark.parametrize("place", ["host:8000/v1", "host:8000", "localhost/v1", "127.0.0.1:80/"])
+    def test_a_url_without_its_scheme(self, place):
+        with pytest.raises(BadValue, match=re.escape(f"write openai:org/m@http://{place}.")):
+            make_agent(f"openai:org/m@{place}")
+
+    @pytest.mark.parametrize("model", ["m@20240229", "m@sha256:0a1b", "org/m@v1", "m:8b"])
+    def test_a_model_may_have_signs_of_a_url(self, model, monkeypatch):
+        monkeypatch.setenv("OPENAI_API_KEY", "k")
+        make_agent(f"openai:{model}")
+        make_agent(f"openai:{model}@HTTPS://host/v1")
+
+    @pytest.mark.parametrize(
+        "url",
+        [
+            *("http://user:secret@host/v1", "http://secret@host/v1", "http://u:a/secret@host/v1"),
+            *("http://host/v1?api_key=secret", "HTTPS://host/v1#secret"),
+        ],
+    )
+    def test_a_secret_in_a_url_is_kept_nowhere(self, url, tmp_path, capsys):
+        words = ["eval", "sokoban", "--out", str(tmp_path / "run"), "--tasks", "1"]
+        for more in (["--agent", f"openai:m@{url}"], ["--agent", "openai:m", "--base-url", url]):
+            assert main([*words, *more]) == 2
+            told = capsys.readouterr().err
+            assert "OPENAI_API_KEY" in told
+            assert "secret" not in told
+        assert not (tmp_path / "run").exists()
 
     def test_two_agents_for_a_role(self):
         with pytest.raises(BadValue, match="two agents for 'tool'"):
