@@ -33,7 +33,8 @@ def locked(folder: Path) -> Generator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         file = regular(folder / LOCK).open("a")
     except OSError as error:
-        raise BadValue(f"the folder {folder} cannot be written ({error.strerror}); choose another one.") from error
+        why = _dangling(folder) or error.strerror
+        raise BadValue(f"the folder {folder} cannot be written ({why}); choose another one.") from error
     with file:
         try:
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # unlike flock's, not handed down to forked children
@@ -46,6 +47,12 @@ def locked(folder: Path) -> Generator[None]:
                 f"the folder {folder} is in use by another process; wait for its end, or choose another one."
             ) from error
         yield
+
+
+def _dangling(path: Path) -> str:
+    """The link on the way that leads to nothing, which the system calls an existing file; "" where there is none."""
+    links = [link for link in (path, *path.parents) if os.path.islink(link) and not os.path.exists(link)]
+    return f"the link {links[-1]} leads to {os.readlink(links[-1])}, where nothing is" if links else ""
 
 
 def write_whole(path: Path, text: str) -> None:

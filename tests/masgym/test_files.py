@@ -142,3 +142,20 @@ def test_a_file_whose_torn_line_cannot_be_dropped_is_told(tmp_path):
     (tmp_path / "folder").mkdir()
     with pytest.raises(BadFile, match="folder cannot be written: Is a directory"):
         drop_torn_line(tmp_path / "folder")
+
+
+@pytest.mark.parametrize("out", ["a" * 300, "file/run"])
+def test_another_folder_that_cannot_be_made_is_told(tmp_path, capsys, monkeypatch, out):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").touch()
+    assert main(["eval", "sokoban", "--agent", "random", "--tasks", "1", "--turns", "1", "--out", out]) == 2
+    assert re.search("cannot be written .(File name too long|Not a directory)", capsys.readouterr().err)
+
+
+@pytest.mark.parametrize("out", ["link", "link/run"])
+def test_a_link_that_leads_to_nothing_is_told_as_such(tmp_path, capsys, monkeypatch, out):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "link").symlink_to("gone/runs")
+    assert main(["eval", "sokoban", "--agent", "random", "--tasks", "1", "--turns", "1", "--out", out]) == 2
+    told = capsys.readouterr().err
+    assert f"the folder {out} cannot be written (the link link leads to gone/runs, where nothing is)" in told
