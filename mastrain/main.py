@@ -1,6 +1,5 @@
 """One run from its config to its table."""
 
-import json
 import signal
 import sys
 from collections.abc import Mapping
@@ -13,7 +12,9 @@ from transformers.utils.logging import disable_progress_bar
 
 from masgym.errors import BadFile, MasgymError
 from masgym.files import locked
+from masgym.paths import regular
 from masgym.report import Report, from_json, table, to_json
+from masgym.tasks import object_of
 from masgym.tools.driver import sandbox_of
 from masgym.types import JSON
 from mastrain import checkpoint, runlog
@@ -145,7 +146,7 @@ def _json(run: Run, reports: Mapping[str, Report]) -> dict[str, JSON]:
 
 def _read_reports(path: Path) -> dict[str, Report]:
     try:
-        found = {name: from_json(report) for name, report in json.loads(path.read_text()).items()}
+        found = {name: from_json(report) for name, report in object_of(regular(path).read_text(), str(path)).items()}
         if set(found) != {"sampled", "greedy"}:
             raise ValueError(f"it has {sorted(found)}; sampled and greedy were expected")
         return found

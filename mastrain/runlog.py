@@ -8,6 +8,7 @@ import json
 import sys
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager, suppress
+from math import inf
 from pathlib import Path
 
 import yaml
@@ -15,7 +16,9 @@ from torch.utils.tensorboard import SummaryWriter
 
 from masgym.errors import BadFile, BadValue
 from masgym.files import locked, write_whole
+from masgym.paths import regular
 from masgym.types import JSON
+from mastrain.config import RANGES
 from mastrain.run_files import CONFIG, METRICS, ROLLOUTS, SPENT, TIMINGS
 from mastrain.run_files import read_config as read_config
 
@@ -108,7 +111,7 @@ def _rows_up_to(path: Path, last: int) -> list[tuple[int, str]]:
     if not path.exists():
         return []
     try:
-        lines = path.read_bytes().split(b"\n")
+        lines = regular(path, inf).read_bytes().split(b"\n")
     except OSError as error:
         raise BadFile(f"{path} cannot be read ({error.strerror}); {_MEND}") from error
     *whole, rest = lines  # the rest is empty, or the half-written line of a killed run
@@ -138,8 +141,10 @@ _MEND = "put a copy of the file back, or start the run anew."
 def _spent(path: Path, line: str) -> int:
     """Tokens sampled up to that line. Raises BadFile."""
     spent = json.loads(line).get(SPENT, 0)
-    if not isinstance(spent, int | float) or isinstance(spent, bool):
-        raise BadFile(f"{path}, field {SPENT!r}: {spent!r}; a number was expected; {_MEND}")
+    least, most = RANGES[SPENT.replace("/", ".")]
+    if not isinstance(spent, int | float) or isinstance(spent, bool) or not least <= spent <= most:
+        told = str(spent)[:80]
+        raise BadFile(f"{path}, field {SPENT!r}: {told}; a number from {least:g} to {most:g} was expected; {_MEND}")
     return int(spent)
 
 

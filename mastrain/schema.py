@@ -55,7 +55,14 @@ def _value(kind: Any, given: Any, at: str) -> Any:
     if kind is Any:
         return given
     if kind is float and isinstance(given, int) and not isinstance(given, bool):
-        return float(given)
+        return _float(given, at)
     if not isinstance(given, kind) or (kind is int and isinstance(given, bool)):
         raise BadValue(f"{at} is {given!r}, a {type(given).__name__}; {_KINDS.get(kind, kind.__name__)} was expected.")
     return given
+
+
+def _float(given: int, at: str) -> float:
+    try:
+        return float(given)
+    except OverflowError as error:
+        raise BadValue(f"{at} has {len(str(abs(given)))} digits; no number is that large.") from error

@@ -9,11 +9,12 @@ from typing import Any
 from masgym.errors import BadFile, MasgymError
 from masgym.files import read_lines
 from masgym.game import role_of
+from masgym.paths import regular
 from masgym.registry import make_workflow
 from masgym.report import Report, from_json
 from masgym.tasks import object_of
 from masgym.types import JSON, value
-from mastrain.config import UNTRAINED
+from mastrain.config import RANGES, UNTRAINED
 from mastrain.report.groups import SampledGroup, read_groups
 from mastrain.report.history import History, history_of
 from mastrain.run_files import AFTER, BEFORE, CONFIG, METRICS, read_config
@@ -65,6 +66,7 @@ def read_run(folder: Path) -> RunFolder:
     config = read_config(folder)
     if lacking := {"env", "algo", "train"} - set(config):
         raise BadFile(f"{folder / CONFIG} is of no run of python -m mastrain: it has no {', '.join(sorted(lacking))}.")
+    _check_numbers(config, folder / CONFIG)
     history, not_finite = read_metrics(folder / METRICS)
     try:
         groups = read_groups(folder)
@@ -79,6 +81,17 @@ def read_run(folder: Path) -> RunFolder:
         after=read_reports(folder / AFTER),
         groups=groups,
     )
+
+
+def _check_numbers(config: Mapping[str, Any], path: Path) -> None:
+    """Raises BadFile for a number out of its range. A setting that is not there came with another version."""
+    for key, (low, high) in RANGES.items():
+        found: Any = config
+        for part in key.split("."):
+            found = found.get(part) if isinstance(found, Mapping) else None
+        good = isinstance(found, int | float) and not isinstance(found, bool) and low <= found <= high  # NaN never is
+        if found is not None and not good:
+            raise BadFile(f"{path}: {key} is {str(found)[:80]}; a number from {low:g} to {high:g} was expected.")
 
 
 def read_metrics(path: Path) -> tuple[History, Mapping[str, int]]:
@@ -114,7 +127,7 @@ def read_reports(path: Path) -> dict[str, Report]:
     if not path.exists():
         return {}
     try:
-        found = {name: from_json(report) for name, report in object_of(path.read_text(), str(path)).items()}
+        found = {name: from_json(report) for name, report in object_of(regular(path).read_text(), str(path)).items()}
         if not found:
             raise ValueError("it is empty")
         return found

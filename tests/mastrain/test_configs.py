@@ -106,6 +106,8 @@ def test_a_word_that_is_no_override_is_told():
         ("torch_threads=100000", BadValue, "to 1024"),
         ("model=pretrained", BadValue, "model.path is missing"),
         ("algo.entropy=0", BadValue, "entropy target 0.5 with coefficient 0"),
+        (f"algo.alpha={10**400}", BadValue, "alpha has 401 digits"),
+        (f"algo.lr=-{10**400}", BadValue, "algo.lr has 401 digits"),
         ("seed=[1", MasgymError, ""),
     ],
 )

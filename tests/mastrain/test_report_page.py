@@ -145,6 +145,12 @@ def test_a_torn_last_line_does_no_harm(tmp_path):
         ("config.yaml", "- 1", "holds a list"),
         ("config.yaml", "{}", "is of no run of python -m mastrain: it has no algo, env, train"),
         ("config.yaml", "name: nano", "is of no run"),
+        *(
+            ("config.yaml", f"{{env: {{}}, algo: {{}}, train: {{{key}: {given}}}}}", f"config.yaml: train.{key} is ")
+            for key in ("tasks", "validate_tasks", "steps")
+            for given in (0, -1, ".nan", ".inf", "many", 10**400)
+        ),
+        ("config.yaml", f"{{env: {{}}, algo: {{alpha: {10**400}}}, train: {{}}}}", "config.yaml: algo.alpha is 1000"),
         ("before.json", "{}", "before.json holds no reports"),
         ("after.json", "{}", "after.json holds no reports"),
         ("metrics.jsonl", "no json\n", "metrics.jsonl, line 1"),

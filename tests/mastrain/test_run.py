@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 import yaml
@@ -277,7 +278,15 @@ def test_reports_of_before_that_are_none_are_told(tmp_path):
     folder = tmp_path / "run"
     assert start(folder, "train.steps=2") == 0
     before = (folder / "before.json").read_text()
-    for damaged in ("{", "[]", '{"sampled": 1}', "{}", json.dumps({"sampled": json.loads(before)["sampled"]})):
+    for damaged in (
+        "{",
+        "[]",
+        "[" * 99_999,
+        '{"sampled": ' + "[" * 99_999,
+        '{"sampled": 1}',
+        "{}",
+        json.dumps({"sampled": json.loads(before)["sampled"]}),
+    ):
         (folder / "before.json").write_text(damaged)
         with pytest.raises(BadFile, match="holds no reports"):
             resume(folder)
@@ -332,7 +341,8 @@ def test_a_disk_that_is_full_at_the_first_checkpoint(tmp_path, monkeypatch):
 def test_reports_that_cannot_be_read(tmp_path):
     folder = tmp_path / "run"
     assert start(folder, "train.steps=1") == 0
-    (folder / "before.json").unlink()
-    (folder / "before.json").mkdir()
-    with pytest.raises(BadFile, match="holds no reports"):
-        resume(folder)
+    for make in (Path.mkdir, os.mkfifo):
+        (folder / "before.json").rename(tmp_path / f"before of {make.__name__}")
+        make(folder / "before.json")
+        with pytest.raises(BadFile, match="holds no reports"):
+            resume(folder)

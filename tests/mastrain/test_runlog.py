@@ -1,6 +1,9 @@
 """The run folder's files: whole or not there, owned by one process, and never silently incomplete."""
 
 import json
+import math
+import os
+from pathlib import Path
 
 import pytest
 
@@ -71,8 +74,9 @@ def test_a_line_that_is_no_row(tmp_path, name, line):
     assert (tmp_path / name).read_bytes() == data
 
 
-def test_metrics_that_are_a_folder(tmp_path):
-    (tmp_path / METRICS).mkdir()
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo])
+def test_metrics_that_are_no_file(tmp_path, make):
+    make(tmp_path / METRICS)
     with pytest.raises(BadFile, match="cannot be read"):
         RunLog(tmp_path, 0)
 
@@ -124,20 +128,19 @@ def test_a_write_that_fails_half_way_leaves_the_old_file(tmp_path, monkeypatch, 
 
     there = sorted(tmp_path.iterdir())
 
-    def on_full_disk(path):
-        path.touch()
-        return open("/dev/full", "w")
+    def on_full_disk(*_):
+        raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(files, "_own", on_full_disk)
+    monkeypatch.setattr(files.os, "replace", on_full_disk)
     with pytest.raises(BadFile, match="cannot be written: No space left"):
         write_it(log)
     assert {name: (tmp_path / name).read_bytes() for name in before} == before
     assert sorted(tmp_path.iterdir()) == there
 
 
-@pytest.mark.parametrize("spent", ["123", None, True])
+@pytest.mark.parametrize("spent", ["123", None, True, math.nan, math.inf, -math.inf, -1, 10**400])
 def test_what_was_spent_is_a_number(tmp_path, spent):
     write(tmp_path, [1])
     (tmp_path / METRICS).write_text(json.dumps({"step": 1, runlog.SPENT: spent}) + "\n")
-    with pytest.raises(BadFile, match="a number was expected"):
+    with pytest.raises(BadFile, match="a number from 0 to 1e"):
         RunLog(tmp_path, 1)
