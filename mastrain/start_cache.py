@@ -8,7 +8,7 @@ import platform
 from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -22,15 +22,18 @@ import mastrain
 from masgym.errors import BadFile
 from masgym.files import whole_file
 from masgym.game import Game
+from masgym.paths import regular
 from mastrain.config import WarmstartConfig
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 _SOURCES = (  # files whose content shapes the weights
-    (masgym, ("domains/**/*.py", "workflows/*.py", "tools/*.py", "game.py", "tasks.py", "types.py", "rng.py")),
+    (masgym, ("domains/**/*.py", "foreign/reasoning_gym*.py", "workflows/*.py", "tools/*.py")),
+    (masgym, ("game.py", "registry.py", "rng.py", "tags.py", "tasks.py", "theirs.py", "types.py")),
     (mastrain, ("nano.py", "chat.py", "demonstrations.py", "warmstart.py")),
 )
+_LIBRARIES = ("torch", "trl", "transformers", "tokenizers", "numpy", "reasoning-gym")
 _REWARDS = ("alpha", "malformed", "outcome_only")  # fields of a Game that demonstrations never look at
 
 Say: TypeAlias = Callable[[str], None]
@@ -54,11 +57,11 @@ def _alone(path: Path, say: Say) -> Generator[None]:
         with suppress(OSError):
             if not path.exists():
                 path.parent.mkdir(parents=True, exist_ok=True)
-                file = held.enter_context(path.with_suffix(".lock").open("a"))
+                file = held.enter_context(regular(lock := path.with_suffix(".lock")).open("a"))
                 try:
                     fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:
-                    say("supervised start: another process is making it; waiting")
+                    say(f"supervised start: another process is making it; waiting for its end ({lock})")
                     fcntl.lockf(file, fcntl.LOCK_EX)
         yield
 
@@ -81,7 +84,7 @@ def fingerprint(game: Game, model: nn.Module, tokenizer: "PreTrainedTokenizerBas
         "tasks": dict(getattr(game.domain.tasks, "params", {})),
         "settings": asdict(settings),
         "weights": _digest_of(model.state_dict()),
-        "libraries": {name: version(name) for name in ("torch", "trl", "transformers", "tokenizers", "numpy")},
+        "libraries": {name: _version(name) for name in _LIBRARIES},
         "machine": [platform.machine(), torch.get_num_threads()],
         "vocabulary": tokenizer.get_vocab(),
         "sources": {name: _digest(path.read_bytes()) for name, path in sources().items()},
@@ -94,6 +97,14 @@ def sources() -> dict[str, Path]:
     roots = [(Path(str(package.__file__)).parent, patterns) for package, patterns in _SOURCES]
     found = [(root, path) for root, patterns in roots for pattern in patterns for path in sorted(root.glob(pattern))]
     return {path.relative_to(root.parent).as_posix(): path for root, path in found}
+
+
+def _version(name: str) -> str | None:
+    """None where it is not installed."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
 
 
 def _digest(data: bytes) -> str:
@@ -109,7 +120,7 @@ def _read(path: Path, say: Say) -> Weights | None:
     try:
         if not path.exists():
             return None
-        with safe_open(path, "pt") as file:
+        with safe_open(regular(path), "pt") as file:
             weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
             written = (file.metadata() or {}).get("sha256")
     except (SafetensorError, OSError) as error:
