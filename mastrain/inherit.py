@@ -11,20 +11,24 @@ from mastrain.models import ModelSpec, load_model
 
 def source_of(given: str, policy: str) -> Path:
     """The folder of weights for `policy`: RUN or CHECKPOINT (its policy of that name), either with `:POLICY`, or a
-    folder made by save_pretrained. Raises BadFile where there is none, UnknownName for a policy that it has not."""
+    folder made by save_pretrained. Raises BadValue where nothing is named, BadFile where there is none, UnknownName for
+    a policy that it has not."""
+    expected = "give a run, a checkpoint of one, or a folder made by save_pretrained"
+    if not given.partition(":")[0].strip():
+        raise BadValue(f"policies.init_from.{policy} is {given!r} and names no folder; {expected}.")
     head, colon, named = given.rpartition(":")
     path, name = (Path(head), named) if colon and not Path(given).exists() else (Path(given), policy)
     if not path.is_dir():
-        raise BadFile(
-            f"policies.init_from.{policy}={given}: the folder {path} does not exist; give a run, a checkpoint of one, "
-            "or a folder made by save_pretrained."
-        )
+        what = "is a file, not a folder" if path.exists() else "does not exist"
+        raise BadFile(f"policies.init_from.{policy}={given}: {path} {what}; {expected}.")
     if (path / "checkpoints").is_dir():
         path = checkpoint.latest(path / "checkpoints")
     if not (path / checkpoint.MANIFEST).is_file():
         if (path / "config.json").is_file() and name == policy:
             return path
-        raise BadFile(f"policies.init_from.{policy}={given}: {path} is no run, no checkpoint of one and no model.")
+        raise BadFile(
+            f"policies.init_from.{policy}={given}: {path} is no run, no checkpoint of one and no model; {expected}."
+        )
     roles = checkpoint.manifest_of(path).identity.get("policies")
     known = sorted({str(p) for p in cast(dict[str, Any], roles).values()}) if isinstance(roles, dict) else []
     if name not in known:

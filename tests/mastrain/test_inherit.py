@@ -89,7 +89,15 @@ def test_what_a_source_may_be(trained):
 def test_a_source_that_is_none_is_told(trained, tmp_path):
     with pytest.raises(BadFile, match="does not exist"):
         source_of(str(tmp_path / "nowhere"), "tool")
-    with pytest.raises(BadFile, match="no run"):
+    (tmp_path / "weights.safetensors").write_text("")
+    with pytest.raises(BadFile, match=r"weights\.safetensors is a file, not a folder; give a run, a checkpoint of one"):
+        source_of(str(tmp_path / "weights.safetensors"), "tool")
+    for given in ("", " "):
+        with pytest.raises(BadValue, match=rf"policies\.init_from\.tool is '{given}' and names no folder; give a run"):
+            source_of(given, "tool")
+    with pytest.raises(BadValue, match="names no folder"):
+        source_of(":actor", "tool")
+    with pytest.raises(BadFile, match=r"no run, .*; give a run"):
         source_of(str(tmp_path), "tool")
     with pytest.raises(UnknownName, match="Known: actor, tool"):
         source_of(f"{trained}:planner", "tool")
