@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import fmean
 
 from masgym.errors import BadFile
-from masgym.estimates import Estimate, share_interval
+from masgym.estimates import Estimate, mean_of, share_interval
 from masgym.files import write_whole
 from masgym.folder import check_free
 from masgym.paths import regular
@@ -31,10 +31,12 @@ class Row:
 
     @property
     def success(self) -> Estimate:
-        """Mean over seeds; Wilson's interval with the effective size of outcomes clustered by seed."""
-        return share_interval(
-            [r.sampled.success.mean for r in self.results], sum(r.sampled.episodes for r in self.results)
-        )
+        """Mean over seeds; Wilson's interval with the effective size of outcomes clustered by seed. Where no seed
+        differs from another, nothing tells of clusters: the seeds' own intervals, joined."""
+        means = [r.sampled.success.mean for r in self.results]
+        if len(set(means)) == 1:
+            return mean_of([r.sampled.success for r in self.results])
+        return share_interval(means, sum(r.sampled.episodes for r in self.results))
 
     def numbers(self) -> dict[str, float]:
         """What is in the tables, by name."""

@@ -1,13 +1,15 @@
 """config -> Game, without torch: wrong names and ranges are told at once."""
 
-from collections.abc import Sequence
+import json
+import shlex
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 import masgym
 from masgym.errors import BadValue
 from masgym.game import Game
 from masgym.registry import make_workflow
-from masgym.types import Split
+from masgym.types import JSON, Split
 from mastrain.config import RunConfig
 from mastrain.policies import check_policies, policy_map
 
@@ -52,3 +54,19 @@ def make_game(config: RunConfig) -> Game:
             "does not act on the world, so all of a group's rewards are equal. Use algo.advice_credit=turn or episode."
         )
     return game
+
+
+def eval_command(config: RunConfig, agent: str) -> str:
+    """The words for a shell that have `agent` play the config's game; rewards are those of `masgym eval`."""
+    env, workflow = config.env, config.workflow
+    given = f"({', '.join(_settings(workflow.params))})" if workflow.params else ""
+    words = ["masgym", "eval", env.name, "--workflow", workflow.name + given, "--turns", str(env.T)]
+    words += ["--level", env.level] if env.level else []
+    fields = {name: found for name, found in env.params.items() if name != "tasks"}
+    words += ["--task-file", str(env.params["tasks"])] if env.params.get("tasks") else []
+    words += [word for setting in _settings(fields) for word in ("--set", setting)]
+    return shlex.join([*words, "--agent", agent])
+
+
+def _settings(given: Mapping[str, JSON]) -> list[str]:
+    return [f"{name}={json.dumps(found)}" for name, found in given.items()]

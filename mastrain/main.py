@@ -21,7 +21,7 @@ from mastrain import checkpoint, runlog
 from mastrain.assemble import Run, assemble
 from mastrain.config import RunConfig, parse
 from mastrain.evaluation import evaluate_run
-from mastrain.games import check_runs
+from mastrain.games import check_runs, eval_command
 from mastrain.progress import Progress
 from mastrain.trainer import load, save, train
 
@@ -106,12 +106,9 @@ def _say_places(config: RunConfig, folder: Path, console: Console) -> None:
         ("resolved config", folder / runlog.CONFIG),
     ):
         console.print(f"{what:>16}: {where}")
-    console.print(f"next: python -m mastrain.report {folder}", f"      {_eval_command(config, folder)}", sep="\n")
-
-
-def _eval_command(config: RunConfig, folder: Path) -> str:
-    level = f" --level {config.env.level}" if config.env.level else ""
-    return f"masgym eval {config.env.name} --workflow {config.workflow.name}{level} --agent hf:{folder}"
+    console.print(
+        f"next: python -m mastrain.report {folder}", f"      {eval_command(config, f'hf:{folder}')}", sep="\n"
+    )
 
 
 def _who(policies: Mapping[str, str]) -> str:

@@ -105,12 +105,14 @@ def thin(points: Series) -> Series:
 def _success(run: RunFolder) -> Chart:
     curves = {
         "alone, validation tasks": run.history.series("validation/success"),
-        "in training, along the tree": run.history.series("sample/success"),
+        "in training": run.history.series("sample/success"),
     }
     start, end = run.before.get("sampled"), run.after.get("sampled")
     tests = [(0, start.success.mean)] if start and run.history.steps else []
     tests += [(run.history.steps, end.success.mean)] if end and run.history.steps else []
-    note = "the tree may go on along the best of several candidates: only the others are what the policy is worth"
+    note = (
+        "in training replies are sampled at algo.temperature, and a tree may go on along the best: only the others tell"
+    )
     return Chart(title="Success", note=note, curves=_kept({**curves, "alone, test tasks": tests}), shares=True)
 
 

@@ -107,7 +107,9 @@ def _of_role(run: RunFolder, role: str) -> Sequence[Finding]:
     if not any(step in recent for step, _ in asked):
         since = f"not since step {asked[-1][0]}" if asked else "never in training"
         return [
-            _silent(role, f"{role} is not asked any more" if asked else f"{role} is never asked", f"It spoke {since}.")
+            _silent(
+                run, role, f"{role} is not asked any more" if asked else f"{role} is never asked", f"It spoke {since}."
+            )
         ]
     policy = _policy(run, role)
     if policy in run.setting("policies.frozen", ()):
@@ -120,18 +122,19 @@ def _of_role(run: RunFolder, role: str) -> Sequence[Finding]:
             causes = Counter(g.cause for g in run.groups if g.flat and role in g.roles)
             seen = f"{percent(share)} of its groups have no variance at the end."
             seen += f" Over all logged steps {_told(causes)}." if causes else ""
-            return [_silent(role, f"{role} gets no signal", seen, causes)]
+            return [_silent(run, role, f"{role} gets no signal", seen, causes)]
     norm = history.late(f"{policy}/grad_norm")
     if norm is not None and norm < STILL:
-        return [_silent(role, f"{role} does not move", f"The gradient norm of its policy {policy} is {norm:.1e}.")]
+        return [_silent(run, role, f"{role} does not move", f"The gradient norm of its policy {policy} is {norm:.1e}.")]
     return []
 
 
-def _silent(role: str, title: str, seen: str, causes: Counter[str] | None = None) -> Finding:
+def _silent(run: RunFolder, role: str, title: str, seen: str, causes: Counter[str] | None = None) -> Finding:
+    """It advises only what the run does not do already; flat episodes have no other credit."""
     general = (
-        "`algo.advice_credit=turn`: score a proposal by what the turn makes of it",
-        "`env.outcome_only=false`: local terms of its own",
-        "`policies=shared`: it learns from the others",
+        ("algo.advice_credit", "immediate", "`algo.advice_credit=turn`: score a proposal by what the turn makes of it"),
+        ("env.outcome_only", True, "`env.outcome_only=false`: local terms of its own"),
+        ("policies.kind", "per_role", "`policies=shared`: it learns from the others"),
     )
     return Finding(
         about="signal by role",
@@ -139,7 +142,7 @@ def _silent(role: str, title: str, seen: str, causes: Counter[str] | None = None
         title=title,
         seen=seen,
         why=f"What {role} does stays as the supervised start left it, and the others learn to live with it.",
-        advice=_advice(causes or Counter())[:2] + general,
+        advice=(*_advice(causes or Counter())[:2], *(text for key, now, text in general if run.setting(key) == now)),
     )
 
 

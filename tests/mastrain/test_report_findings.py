@@ -104,6 +104,18 @@ def test_a_fault_that_has_passed_is_none(tmp_path):
         assert [severity for severity, _ in found(tmp_path, about, rows)] == ["good"]
 
 
+def test_a_silent_role_is_advised_what_the_run_does_not_do_already(tmp_path):
+    rows = metrics(lambda step: {"groups/zero_variance/tool": 0.99})
+    tree = {"algo": {"advice_credit": "immediate"}, "policies": {"kind": "per_role"}}
+    told = said(tmp_path, "signal by role", rows, config=tree)
+    assert "algo.advice_credit=turn" in told
+    assert "policies=shared" in told
+    flat = {"algo": {"advice_credit": "episode"}, "policies": {"kind": "shared"}}
+    told = said(tmp_path / "flat", "signal by role", rows, config=flat)
+    assert "advice_credit" not in told
+    assert "policies=shared" not in told
+
+
 def test_entropy_that_falls_or_rises(tmp_path):
     assert found(tmp_path, "entropy", metrics(falling("tool/entropy", 1.5, 0.2)))[0][0] == "warning"
     assert found(tmp_path, "entropy", metrics(falling("tool/entropy", 1.5, 0.6)))[0][0] == "good"

@@ -52,7 +52,7 @@ def test_every_curve_of_the_issue_is_drawn(tmp_path):
     sets = {f"sets/K{size}/{name}": 1.0 for size in (1, 5) for name in ("ratio", "clip_fraction", "candidates")}
     folder = run_folder(tmp_path / "run", metrics(lambda step: sets))
     drawn = {chart.title: list(chart.curves) for chart in charts(read_run(folder))}
-    assert drawn["Success"] == ["alone, validation tasks", "in training, along the tree", "alone, test tasks"]
+    assert drawn["Success"] == ["alone, validation tasks", "in training", "alone, test tasks"]
     assert drawn["Ratio"] == drawn["Clip fraction"] == ["K1", "K5"]
     for title in ("Entropy", "Gradient norm", "Reply length", "Reward", "Malformed replies", "Groups without variance"):
         assert drawn[title][:2] == ["tool", "actor"]

@@ -304,7 +304,7 @@ def test_the_folder_is_the_runs_own_from_its_start_to_its_end(tmp_path, monkeypa
         return ""
 
     monkeypatch.setattr(module, "_who", look)
-    monkeypatch.setattr(module, "_eval_command", look)
+    monkeypatch.setattr(module, "eval_command", look)
     assert start(folder, "train.steps=1") == 0
     look()
     assert ["in use by another process" in told for told in seen] == [True, True, False]

@@ -12,10 +12,11 @@ import yaml
 from small_suites import SMALL, fake, report
 
 from masgym.errors import BadFile, BadValue
+from masgym.report import from_json
 from mastrain import compare
 from mastrain.compare import main, run_cell
-from mastrain.comparison import mean_curve
-from mastrain.finished import read_result
+from mastrain.comparison import Row, mean_curve
+from mastrain.finished import Result, read_result
 from mastrain.suite import cells, read_suite
 
 
@@ -169,3 +170,20 @@ def test_mean_curves_are_read_between_points():
     found = mean_curve([[(0, 0.2), (10, 0.4)], [(0, 0.0), (5, 0.2), (20, 0.8)]])
     assert [at for at, _ in found] == [0, 10]
     assert [share for _, share in found] == pytest.approx([0.1, 0.4])
+
+
+@pytest.mark.usefixtures("_small")
+@pytest.mark.parametrize("share", [0, 1])
+def test_seeds_that_all_fail_or_solve_all_have_the_interval_of_their_tasks(share):
+    """One is the run's own; more seeds make it smaller, as more tasks do."""
+    cell, *_ = cells(read_suite("small"))
+
+    def row(seeds, tasks):
+        sampled = from_json(report(share, tasks))
+        result = Result(cell=cell, sampled=sampled, greedy=None, tokens=0, curve=())
+        return Row(domain="plan_path", method="warm", results=(result,) * seeds).success, sampled.success
+
+    (one, own), (more, _), (large, _) = row(1, 10), row(3, 10), row(1, 100)
+    assert (one.mean, one.low, one.high) == pytest.approx((own.mean, own.low, own.high))
+    assert more.high - more.low < one.high - one.low
+    assert large.high - large.low < 0.05
