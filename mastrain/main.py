@@ -12,9 +12,7 @@ from transformers.utils.logging import disable_progress_bar
 
 from masgym.errors import BadFile, MasgymError
 from masgym.files import locked
-from masgym.paths import regular
-from masgym.report import Report, from_json, table, to_json
-from masgym.tasks import object_of
+from masgym.report import Report, table, to_json
 from masgym.tools.driver import sandbox_of
 from masgym.types import JSON
 from mastrain import checkpoint, runlog
@@ -23,6 +21,7 @@ from mastrain.config import RunConfig, parse
 from mastrain.evaluation import evaluate_run
 from mastrain.games import check_runs, eval_command
 from mastrain.progress import Progress
+from mastrain.report.reading import reports_in
 from mastrain.trainer import load, save, train
 
 
@@ -143,7 +142,7 @@ def _json(run: Run, reports: Mapping[str, Report]) -> dict[str, JSON]:
 
 def _read_reports(path: Path) -> dict[str, Report]:
     try:
-        found = {name: from_json(report) for name, report in object_of(regular(path).read_text(), str(path)).items()}
+        found = reports_in(path)
         if set(found) != {"sampled", "greedy"}:
             raise ValueError(f"it has {sorted(found)}; sampled and greedy were expected")
         return found

@@ -36,9 +36,7 @@ class RunFolder:
 
     def setting(self, key: str, default: Any = None) -> Any:
         """A value of the config by its dotted key; `default` where there is none."""
-        found: Any = self.config
-        for part in key.split("."):
-            found = found.get(part) if isinstance(found, Mapping) else None
+        found = _at(self.config, key)
         return default if found is None else found
 
     def number(self, key: str, default: float) -> float:
@@ -83,12 +81,18 @@ def read_run(folder: Path) -> RunFolder:
     )
 
 
+def _at(config: Mapping[str, Any], key: str) -> Any:
+    """What stands under a dotted key; None where nothing does."""
+    found: Any = config
+    for part in key.split("."):
+        found = found.get(part) if isinstance(found, Mapping) else None
+    return found
+
+
 def _check_numbers(config: Mapping[str, Any], path: Path) -> None:
     """Raises BadFile for a number out of its range. A setting that is not there came with another version."""
     for key, (low, high) in RANGES.items():
-        found: Any = config
-        for part in key.split("."):
-            found = found.get(part) if isinstance(found, Mapping) else None
+        found = _at(config, key)
         good = isinstance(found, int | float) and not isinstance(found, bool) and low <= found <= high  # NaN never is
         if found is not None and not good:
             raise BadFile(f"{path}: {key} is {str(found)[:80]}; a number from {low:g} to {high:g} was expected.")
@@ -122,12 +126,17 @@ def _lines(path: Path) -> list[tuple[str, dict[str, Any]]]:
         raise BadFile(f"{path} cannot be read ({error.strerror}); mend its permissions.") from error
 
 
+def reports_in(path: Path) -> dict[str, Report]:
+    """By name. Raises OSError, ValueError and AttributeError: what to do about it is the caller's to say."""
+    return {name: from_json(report) for name, report in object_of(regular(path).read_text(), str(path)).items()}
+
+
 def read_reports(path: Path) -> dict[str, Report]:
     """{} where there is no such file. Raises BadFile."""
     if not path.exists():
         return {}
     try:
-        found = {name: from_json(report) for name, report in object_of(regular(path).read_text(), str(path)).items()}
+        found = reports_in(path)
         if not found:
             raise ValueError("it is empty")
         return found
